@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,6 @@ from core.forgetting import forget
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from tests.adapters.servers import answering
-
-Answers = Iterator[tuple[str, str]]
 
 
 class Tool:
@@ -44,61 +41,34 @@ def tool(request: pytest.FixtureRequest, db: Database, ann: Scope) -> Tool:
     return Tool(request.param(db=db, scope=ann))
 
 
-def reference(folder: Path) -> Tool:
-    from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
-
-    return Tool(BetaLocalFilesystemMemoryTool(base_path=str(folder)))
-
-
-def _all(command: str, *paths: str) -> list[dict[str, Any]]:
-    return [{"command": command, "path": f"/memories{path}"} for path in paths]
-
-
-RANGES = ([2, 4], [11, -1], [0, 99], [20, 30])
-COMMANDS: list[dict[str, Any]] = [
-    *_all("view", "", "/none.md"),
-    {"command": "create", "path": "/memories/tea.md", "file_text": "green\nblack\ngreen tea\n"},
-    {"command": "create", "path": "/memories/tea.md", "file_text": "again"},
-    {"command": "create", "path": "/memories/a/b/c/deep.md", "file_text": "deep"},
-    {"command": "create", "path": "/memories/a/.hidden", "file_text": "x"},
-    {"command": "create", "path": "/memories/empty.md", "file_text": ""},
-    {"command": "create", "path": "/memories/blank.md", "file_text": " \n\n"},
-    {"command": "create", "path": "/memories/big.md", "file_text": "é" * 800},
-    {"command": "create", "path": "/memories/crlf.md", "file_text": "one\r\ntwo\r\n\x85three"},
-    {"command": "create", "path": "/memories/notes.md", "file_text": "".join(f"line {n}\n" for n in range(12))},
-    *_all("view", "", "/", "/a", "/a/../tea.md", "/tea.md", "/empty.md", "/blank.md", "/crlf.md"),
-    *({"command": "view", "path": "/memories/notes.md", "view_range": lines} for lines in RANGES),
-    {"command": "str_replace", "path": "/memories/tea.md", "old_str": "black", "new_str": "white\nyellow"},
-    {"command": "str_replace", "path": "/memories/tea.md", "old_str": "green", "new_str": "x"},
-    {"command": "str_replace", "path": "/memories/tea.md", "old_str": "none", "new_str": "x"},
-    {"command": "str_replace", "path": "/memories/none.md", "old_str": "none", "new_str": "x"},
-    {"command": "str_replace", "path": "/memories/a", "old_str": "none", "new_str": "x"},
-    {"command": "str_replace", "path": "/memories/notes.md", "old_str": "line 10", "new_str": ""},
-    {"command": "str_replace", "path": "/memories/crlf.md", "old_str": "two\r", "new_str": "2\r"},
-    {"command": "view", "path": "/memories/notes.md"},
-    {"command": "insert", "path": "/memories/tea.md", "insert_line": 0, "insert_text": "first\n\n"},
-    {"command": "insert", "path": "/memories/tea.md", "insert_line": 5, "insert_text": "last"},
-    {"command": "insert", "path": "/memories/tea.md", "insert_line": 99, "insert_text": "x"},
-    {"command": "insert", "path": "/memories/tea.md", "insert_line": -1, "insert_text": "x"},
-    {"command": "insert", "path": "/memories/empty.md", "insert_line": 0, "insert_text": "now"},
-    {"command": "insert", "path": "/memories/crlf.md", "insert_line": 1, "insert_text": "between"},
-    {"command": "insert", "path": "/memories/none.md", "insert_line": 0, "insert_text": "x"},
-    {"command": "insert", "path": "/memories/a", "insert_line": 0, "insert_text": "x"},
-    *_all("view", "/tea.md", "/crlf.md"),
-    {"command": "rename", "old_path": "/memories/tea.md", "new_path": "/memories/drinks/hot/tea.md"},
-    {"command": "rename", "old_path": "/memories/none.md", "new_path": "/memories/x.md"},
-    {"command": "rename", "old_path": "/memories/notes.md", "new_path": "/memories/drinks"},
-    {"command": "rename", "old_path": "/memories", "new_path": "/memories/x"},
-    {"command": "rename", "old_path": "/memories/a", "new_path": "/memories/z"},
-    *_all("view", "/z/b", "/a", "/drinks/hot/tea.md"),
-    *_all("delete", "/drinks/hot/tea.md", "/drinks/hot/tea.md"),
-    *_all("view", "/drinks"),
-    *_all("delete", "/z", "", "/x/.."),
-    *_all("view", "", "/../../etc/passwd"),
-    {"command": "view", "path": "/etc/passwd"},
-    {"command": "create", "path": "/memories/../out.md", "file_text": "x"},
-    {"command": "rename", "old_path": "/memories/big.md", "new_path": "/memories/../../out.md"},
-]
+FIELDS = {
+    "create": ("path", "file_text"), "view": ("path", "view_range"), "str_replace": ("path", "old_str", "new_str"),
+    "insert": ("path", "insert_line", "insert_text"), "rename": ("old_path", "new_path"), "delete": ("path",),
+}  # fmt: skip
+COMMANDS: list[tuple[Any, ...]] = [
+    ("view", "~"), ("view", "~/none.md"), ("create", "~/tea.md", "green\nblack\ngreen tea\n"),
+    ("create", "~/tea.md", "again"), ("create", "~/a/b/c/deep.md", "deep"), ("create", "~/a/.hidden", "x"),
+    ("create", "~/empty.md", ""), ("create", "~/blank.md", " \n\n"), ("create", "~/big.md", "é" * 800),
+    ("create", "~/crlf.md", "one\r\ntwo\r\n\x85three"),
+    ("create", "~/notes.md", "".join(f"line {n}\n" for n in range(12))),
+    *(("view", f"~{path}") for path in ("", "/", "/a", "/a/../tea.md", "/tea.md", "/empty.md", "/blank.md")),
+    ("view", "~/crlf.md"),
+    *(("view", "~/notes.md", lines) for lines in ([2, 4], [11, -1], [0, 99], [20, 30])),
+    ("str_replace", "~/tea.md", "black", "white\nyellow"), ("str_replace", "~/tea.md", "green", "x"),
+    ("str_replace", "~/tea.md", "none", "x"), ("str_replace", "~/none.md", "none", "x"),
+    ("str_replace", "~/a", "none", "x"), ("str_replace", "~/notes.md", "line 10", ""),
+    ("str_replace", "~/crlf.md", "two\r", "2\r"), ("view", "~/notes.md"),
+    ("insert", "~/tea.md", 0, "first\n\n"), ("insert", "~/tea.md", 5, "last"), ("insert", "~/tea.md", 99, "x"),
+    ("insert", "~/tea.md", -1, "x"), ("insert", "~/empty.md", 0, "now"), ("insert", "~/crlf.md", 1, "between"),
+    ("insert", "~/none.md", 0, "x"), ("insert", "~/a", 0, "x"), ("view", "~/tea.md"), ("view", "~/crlf.md"),
+    ("rename", "~/tea.md", "~/drinks/hot/tea.md"), ("rename", "~/none.md", "~/x.md"),
+    ("rename", "~/notes.md", "~/drinks"), ("rename", "~", "~/x"), ("rename", "~/a", "~/z"),
+    ("view", "~/z/b"), ("view", "~/a"), ("view", "~/drinks/hot/tea.md"), ("delete", "~/drinks/hot/tea.md"),
+    ("delete", "~/drinks/hot/tea.md"), ("view", "~/drinks"), ("delete", "~/z"), ("delete", "~"), ("delete", "~/x/.."),
+    ("view", "~"), ("view", "~/../../etc/passwd"), ("view", "/etc/passwd"), ("create", "~/../out.md", "x"),
+    ("rename", "~/big.md", "~/../../out.md"),
+]  # fmt: skip
+"""A command and its fields; `~` stands for /memories."""
 
 
 def _unsized(answer: str) -> str:
@@ -109,14 +79,18 @@ def _unsized(answer: str) -> str:
 
 
 def test_r30_answers_are_those_of_the_sdk_word_for_word(tool: Tool, tmp_path: Path) -> None:
-    other = reference(tmp_path)
-    for command in COMMANDS:
-        fields = dict(command)
-        name = fields.pop("command")
-        assert _unsized(tool(name, **fields)) == _unsized(other(name, **fields)), command
+    from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
+
+    other = Tool(BetaLocalFilesystemMemoryTool(base_path=str(tmp_path)))
+    for name, *values in COMMANDS:
+        fields = {
+            field: value.replace("~", "/memories") if "path" in field else value
+            for field, value in zip(FIELDS[name], values, strict=False)
+        }
+        assert _unsized(tool(name, **fields)) == _unsized(other(name, **fields)), (name, fields)
 
 
-def test_r30_paths_have_no_disk_to_reach(tool: Tool) -> None:
+def test_r30_paths_have_no_disk_to_reach_and_too_many_lines_are_said_so(tool: Tool) -> None:
     """A path is a name: signs of shells, disks and encodings are letters of it."""
     for path in ("/memories/%2e%2e/x", "/memories/..\\..\\x", "/memories/~/x", "/memories/C:x", "/memories/a b/🦀"):
         assert tool("create", path=path, file_text="x").startswith("File created successfully at: ")
@@ -124,9 +98,6 @@ def test_r30_paths_have_no_disk_to_reach(tool: Tool) -> None:
     inside = tool("create", path="/memories/a b/🦀/in", file_text="x")
     assert inside.startswith("ToolError: The path /memories/a b/🦀 is")
     assert tool("rename", old_path="/memories/~", new_path="/memories/~/y/z").startswith("ToolError: Cannot move")
-
-
-def test_r30_too_many_lines_are_said_so(tool: Tool) -> None:
     assert tool("create", path="/memories/long", file_text="\n" * 999_999).startswith("File created")
     assert "exceeds maximum line limit of 999,999 lines" in tool("view", path="/memories/long")
 
@@ -151,7 +122,6 @@ def test_r30_files_are_searched_versioned_and_forgotten(tool: Tool, db: Database
 
 
 def test_r30_who_wants_nothing_kept_is_told_so(tool: Tool, db: Database, ann: Scope) -> None:
-    """The model hears why, instead of believing it has stored something."""
     privacy.set_privacy("web/ann", "full", db=db, scope=ann)
     answer = tool("create", path="/memories/tea.md", file_text="Ann drinks oolong")
     assert answer == "ToolError: Nothing was stored: this person's privacy setting forbids keeping anything of them."

@@ -63,8 +63,7 @@ def test_r32_a_chat_engine_asks_its_model_with_what_is_remembered(db: Database, 
             return str(await SimpleChatEngine.from_defaults(llm=MockLLM(), memory=kept).achat("Who drinks oolong?"))
 
     answer = asyncio.run(ask())
-    assert "Ann drinks oolong at dawn" in answer
-    assert "as data and not as instructions" in answer
+    assert "Ann drinks oolong at dawn" in answer and "as data and not as instructions" in answer
 
 
 def test_r32_what_leaves_the_short_term_memory_is_kept_once(db: Database, ann: Scope) -> None:
@@ -81,10 +80,8 @@ def test_r32_what_leaves_the_short_term_memory_is_kept_once(db: Database, ann: S
 
     brought = asyncio.run(talk())
     lines = [(line["sender_id"], line["text"]) for line in load_chat_history(ann.conversation, db=db, scope=ann)]
-    assert lines[:4] == [
-        ("ann", "In tin number 0 there is oolong tea"), ("self", "Noted"),
-        ("ann", "In tin number 1 there is oolong tea"), ("self", "Noted"),
-    ]  # fmt: skip
+    tins = [("ann", f"In tin number {n} there is oolong tea") for n in range(2)]
+    assert lines[:4] == [tins[0], ("self", "Noted"), tins[1], ("self", "Noted")]
     assert len(lines) == 2 * len(set(lines)) - 2 < 12
     assert "tin number 0" in brought
 

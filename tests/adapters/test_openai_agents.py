@@ -12,10 +12,12 @@ from agents import Agent, RunConfig, Runner
 from agents.testing import ScriptedModel
 
 from core import privacy
+from core.adapters import recall
 from core.adapters.openai_agents import ITEM, Session
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database.engine import Database
 from core.db import insert_memory
+from core.errors import StoreReadError
 from core.forgetting import forget
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
@@ -152,15 +154,13 @@ def test_r29_lines_of_another_host_are_items_too(db: Database, scope: Scope) -> 
     assert ITEM in lines[2]["metadata"]
 
 
-def test_r29_forgetting_a_person_takes_calls_and_outputs_along(db: Database, session: Session, scope: Scope) -> None:
+def test_r29_who_is_forgotten_or_wants_nothing_kept_has_no_items(
+    db: Database, session: Session, scope: Scope, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Calls and outputs go along with what was said."""
     run(session.add_items([said("user", "Rain?"), CALL, OUTPUT, ANSWER]))
     assert forget(participant="web/ann", db=db, scope=scope)["chat_history_cache"] == 4
     assert run(session.get_items()) == []
-
-
-def test_r29_who_wants_nothing_kept_has_no_lines(
-    db: Database, session: Session, scope: Scope, caplog: pytest.LogCaptureFixture
-) -> None:
     privacy.set_privacy("web/ann", "full", db=db, scope=scope)
     run(session.add_items([said("user", "oolong")]))
     assert run(session.get_items()) == []
@@ -209,20 +209,14 @@ def test_r29_recall_puts_in_what_belongs_and_stores_none_of_it(db: Database, sco
     assert kept == ["I had oolong tea today", "Which tea do I like, oolong?", "answer"]
 
 
-def test_r29_recall_that_fails_leaves_the_run_as_it_is(scope: Scope, caplog: pytest.LogCaptureFixture) -> None:
+def test_r29_recall_that_fails_leaves_the_run_as_it_is(
+    session: Session, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """A database that is gone costs the memory of a turn, not the turn."""
-    from core.db import open_database
 
-    gone = open_database("sqlite://")
-    session = Session("chat", db=gone, scope=scope)
-    with pytest.MonkeyPatch.context() as patch:
-        from core.adapters import recall
-        from core.errors import StoreReadError
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise StoreReadError("no answer", source="memories")
 
-        def fail(*args: Any, **kwargs: Any) -> Any:
-            raise StoreReadError("no answer", source="memories")
-
-        patch.setattr(recall, "build_records", fail)
-        assert run(session.recall([], [said("user", "tea?")])) == [said("user", "tea?")]
-    gone.close()
+    monkeypatch.setattr(recall, "build_records", fail)
+    assert run(session.recall([], [said("user", "tea?")])) == [said("user", "tea?")]
     assert "recall_failed" in caplog.text

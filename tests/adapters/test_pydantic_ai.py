@@ -121,7 +121,6 @@ def test_r32_an_answer_is_given_where_the_turn_cannot_be_kept(
 
 
 def test_r32_a_scope_without_a_conversation_is_said(db: Database, persona: str) -> None:
-    """It is a fault of the host, found at the first run."""
     agent = Agent(AnyModel(), capabilities=[Memory(db=db, scope=Scope(persona))])
     with pytest.raises(MessageError, match="names no conversation"):
         ask(agent, "Which tea?")

@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import xml.etree.ElementTree as ET
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,11 @@ from bench import plots, public, retrievers
 from bench.public_data import LOCOMO_KINDS, Question, read_beam, read_locomo, read_rankings, read_timeline
 from bench.retrievers import BeirSearch, MtebSearch
 
-SAID = [
-    ("Ann", "My grey cat Tofu sleeps in the garden shed every single night."),
-    ("Bob", "We rode our bicycles along the river on Saturday."),
-    ("Ann", "The baker sold me a rye bread with walnuts."),
-]
-DOCUMENTS = {
-    "d1": {"title": "Cats", "text": "A grey cat sleeps in the shed."},
-    "d2": {"title": "", "text": "Tea is grown in the hills."},
-    "d3": {"title": "", "text": "Tea is grown in the hills."},
-}
+SAID = [("Ann", "My grey cat Tofu sleeps in the garden shed every single night."),
+        ("Bob", "We rode our bicycles along the river on Saturday."),
+        ("Ann", "The baker sold me a rye bread with walnuts.")]  # fmt: skip
+DOCUMENTS = {"d1": {"title": "Cats", "text": "A grey cat sleeps in the shed."},
+             **{name: {"title": "", "text": "Tea is grown in the hills."} for name in ("d2", "d3")}}  # fmt: skip
 
 
 def write_locomo(folder: Path) -> None:
@@ -59,18 +55,14 @@ def write_timeline(folder: Path) -> None:
         ["2020/01/01", "daily_meal", "e1", "I had pancakes for breakfast with Chloe."],
         ["2020/03/03", "travel", "e3", "I visited the old bridge in Prague with Chloe."],
     ]
-    prague = [rows[0], rows[2]]
     asked = [
         {"question": "Which places in Prague did I visit with Chloe?", "answer": [["castle"], ["old bridge"]]},
         {"question": "How many places did I visit in Prague?", "answer": [["2"]]},
         {"question": "What are my top N destinations?", "answer": [["Prague"]]},
     ]
-    life = {
-        "name": "one",
-        "text": rows,
-        "atomic-questions": [{"question": "What did I eat?", "answer": [["pancakes"]], "evidence_list": [rows[1]]}],
-        "multihop-questions": [row | {"evidence_list": prague} for row in asked],
-    }
+    eaten = {"question": "What did I eat?", "answer": [["pancakes"]], "evidence_list": [rows[1]]}
+    life = {"name": "one", "text": rows, "atomic-questions": [eaten],
+            "multihop-questions": [row | {"evidence_list": [rows[0], rows[2]]} for row in asked]}  # fmt: skip
     (folder / "timelineqa").mkdir()
     (folder / "timelineqa" / "db-one.json").write_text(json.dumps(life), encoding="utf-8")
 
@@ -108,10 +100,8 @@ def test_r36_one_command_measures_the_same_twice(tmp_path: Path, capsys: pytest.
         texts.append((tmp_path / name).read_text(encoding="utf-8"))
     assert texts[0] == texts[1]
     figures = json.loads(texts[0])
-    assert figures["missing"] == []
-    assert set(figures["files"]) == {
-        *("locomo10.json", "BEAM/chats/100K", "timelineqa/db-one.json", "own.ranking.jsonl", "chat.dev.corpus.jsonl.gz")
-    }
+    names = "locomo10.json BEAM/chats/100K timelineqa/db-one.json own.ranking.jsonl chat.dev.corpus.jsonl.gz"
+    assert figures["missing"] == [] and set(figures["files"]) == {*names.split()}
 
     recall = find_row(figures, "recall", "LoCoMo", "all", "prompt-engine")
     assert (recall["questions"], recall["recall@5"]) == (3, 83.3)  # one turn that nobody can find, one question without
@@ -119,11 +109,11 @@ def test_r36_one_command_measures_the_same_twice(tmp_path: Path, capsys: pytest.
     assert find_row(figures, "recall", "chat.dev", "prompt-engine")["recall@5"] == 100
 
     for method in ("prompt-engine", "BM25"):
-        names = ("set", "method", "questions", "Hit@1", "nDCG@5")
         # A question without evidence is left out, and a turn that nobody can find names no session.
-        assert find_row(figures, "sessions", "LoCoMo", method) == dict(
-            zip(names, ("LoCoMo", method, 2, 100.0, 100.0), strict=True)
-        )
+        expected = {"set": "LoCoMo", "method": method, "questions": 2, "Hit@1": 100.0, "nDCG@5": 100.0}
+        assert find_row(figures, "sessions", "LoCoMo", method) == expected
+        expected |= {"set": "own", "Hit@1": 50.0, "nDCG@5": 50.0}
+        assert find_row(figures, "ranking", method) == expected
     assert find_row(figures, "sessions", "chat.dev", "prompt-engine")["Hit@1"] == 100
 
     prompts = find_row(figures, "evidence in the prompt", "LoCoMo", "prompt-engine")
@@ -132,9 +122,6 @@ def test_r36_one_command_measures_the_same_twice(tmp_path: Path, capsys: pytest.
     for kind in ("list", "count", "one episode"):
         row = find_row(figures, "lists and counts", kind, "prompt-engine")
         assert (row["questions"], row["episodes"], row["answers"]) == (1, 100, 100)
-    for method in ("prompt-engine", "BM25"):
-        expected = {"set": "own", "method": method, "questions": 2, "Hit@1": 50.0, "nDCG@5": 50.0}
-        assert find_row(figures, "ranking", method) == expected
     printed = capsys.readouterr().out
     assert printed.count("| LoCoMo | all | prompt-engine | 3 | 83.3 |") == 2
     assert not re.search(r"\d ?ms\b", printed + texts[0])
@@ -144,9 +131,9 @@ def test_r36_what_is_missing_is_said_by_name_and_left_out(tmp_path: Path, capsys
     write_ranking(tmp_path)
     assert public.main([str(tmp_path), "--json", str(tmp_path / "out.json")]) == 0
     printed = capsys.readouterr().out
-    assert "LoCoMo is left out: DATA has no locomo10.json" in printed
-    assert "TimelineQA is left out: DATA has no timelineqa/db-NAME.json" in printed
-    assert "### ranking, in percent" in printed
+    for said in ("LoCoMo is left out: DATA has no locomo10.json", "### ranking, in percent",
+                 "TimelineQA is left out: DATA has no timelineqa/db-NAME.json"):  # fmt: skip
+        assert said in printed
     assert "### recall" not in printed
     with pytest.raises(SystemExit):
         public.main([str(tmp_path / "nowhere")])
@@ -209,12 +196,9 @@ def test_r36_figures_become_plots(tmp_path: Path) -> None:
     other = evidence | {"set": "a", "method": "BM25"}
     figures = {"evidence in the prompt": [other, evidence | {"method": "mine & yours"}]}
     (tmp_path / "evidence.json").write_text(json.dumps(figures), encoding="utf-8")
-    times = [
-        {"what": what, "engine": engine, "memories": size, "p50": 3.0, "p95": 9.0}
-        for what in ("search, relevance", "search, recency", "whole prompt")
-        for engine in ("sqlite", "mariadb")
-        for size in (10_000, 1_000_000)
-    ]
+    measured = product(("search, relevance", "search, recency", "whole prompt"), ("sqlite", "mariadb"), (10**4, 10**6))
+    names = ("what", "engine", "memories", "p50", "p95")
+    times = [dict(zip(names, (*each, 3.0, 9.0), strict=True)) for each in measured]
     (tmp_path / "cost.json").write_text(json.dumps({"about": "two cores", "cost": times}), encoding="utf-8")
     plots.main([str(tmp_path / "evidence.json"), str(tmp_path / "cost.json")])
     drawn = {}

@@ -40,12 +40,8 @@ FORBIDDEN = [
 METHODS = {"returning", "lateral"}
 
 
-def sql_files() -> list[Path]:
-    return sorted(resources.find("sql").rglob("*.sql"))
-
-
-def sources() -> list[Path]:
-    return sorted(path for path in PACKAGE.rglob("*.py") if "_data" not in path.parts)
+SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if "_data" not in path.parts)
+SCRIPTS = sorted(resources.find("sql").rglob("*.sql"))
 
 
 @lru_cache(maxsize=1)
@@ -54,16 +50,11 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def docstrings(tree: ast.AST) -> set[int]:
-    """Return the ids of the nodes that are docstrings, of modules, classes, functions and fields."""
-    parts = (part for node in ast.walk(tree) for part in ast.iter_child_nodes(node) if isinstance(part, ast.Expr))
-    return {id(part.value) for part in parts if isinstance(part.value, ast.Constant)}
-
-
 def sql_texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield line and text of each string in a module that is SQL."""
+    """Yield line and text of each string in a module that is SQL and no docstring."""
     tree = tree_of(path)
-    said = docstrings(tree)
+    parts = (part for node in ast.walk(tree) for part in ast.iter_child_nodes(node) if isinstance(part, ast.Expr))
+    said = {id(part.value) for part in parts if isinstance(part.value, ast.Constant)}
     for node in ast.walk(tree):
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in said:
             continue
@@ -99,18 +90,12 @@ def test_d4_no_name_is_a_word_that_younger_servers_reserve() -> None:
     assert bare.search(script) is None
 
 
-def test_d4_no_file_uses_what_not_every_server_has() -> None:
-    for path in sql_files():
-        assert forbidden_in(without_comments(path.read_text(encoding="utf-8"))) == [], path.name
-
-
-def test_d4_three_tables_alone_count_their_ids() -> None:
+def test_d4_no_file_and_no_statement_of_the_program_uses_what_not_every_server_has() -> None:
     found = {name for name, table in TABLES.items() if OWN_IDS in ddl.create_table(table, "mysql")}
-    assert found == {"memories", "ai_diary", "chat_history_cache"}
-
-
-def test_d4_no_statement_of_the_program_uses_it() -> None:
-    for path in sources():
+    assert found == {"memories", "ai_diary", "chat_history_cache"}, "three tables alone count their ids"
+    for path in SCRIPTS:
+        assert forbidden_in(without_comments(path.read_text(encoding="utf-8"))) == [], path.name
+    for path in SOURCES:
         name = path.relative_to(PACKAGE.parent).as_posix()
         for line, text in sql_texts(path):
             assert forbidden_in(text) == [], f"{name}:{line}"
@@ -161,7 +146,7 @@ def test_d2_no_index_stands_in_another() -> None:
 
 
 def test_d1_every_statement_of_a_script_is_about_one_persona() -> None:
-    scripts = [without_comments(path.read_text(encoding="utf-8")) for path in sql_files()]
+    scripts = [without_comments(path.read_text(encoding="utf-8")) for path in SCRIPTS]
     for text in (each for script in scripts for each in ddl.split_statements(script)):
         # On SQLite the values of a script stand in a table of its own.
         statement = re.sub(r"\(SELECT (\w+) FROM given\)", r"@\1", text)
@@ -178,11 +163,8 @@ def test_d1_every_statement_of_a_script_is_about_one_persona() -> None:
 
 
 STORE_FOLDERS = ("database", "upkeep", "index", "access")
-STORE = sorted(
-    path
-    for path in PACKAGE.rglob("*.py")
-    if path.stem.startswith("table") or path.parent.relative_to(PACKAGE).as_posix() in STORE_FOLDERS
-)
+STORE = [path for path in sorted(PACKAGE.rglob("*.py"))
+         if path.stem.startswith("table") or path.parent.relative_to(PACKAGE).as_posix() in STORE_FOLDERS]  # fmt: skip
 """The modules that own tables or know the servers; no other one sends SQL."""
 RUNNERS = {"exec_driver_sql", "text", "read", "literal_column", "prefix_with"}
 """Calls whose first argument is SQL as it goes to the server."""
@@ -246,9 +228,7 @@ def test_t25_no_value_is_written_into_a_statement() -> None:
 
 
 def test_t25_only_the_store_sends_sql() -> None:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path in STORE or "_data" in path.parts:
-            continue
+    for path in (path for path in SOURCES if path not in STORE):
         # Indented is what only a type checker reads.
         found = re.findall(r"^(?:from|import) (?:sqlalchemy|pymysql)\b.*", path.read_text(), re.MULTILINE)
         assert found == [], path
@@ -263,15 +243,12 @@ BESIDE = {"sender_id", "chat_id", "thread_id", "parent_key", "parent_channel_id"
 """Keys of rows that are found by another column of theirs."""
 
 
-def test_d36_every_key_is_registered_for_what_it_names() -> None:
+def test_d36_every_key_and_text_is_registered_for_what_it_names() -> None:
     """The registry is read off the names of columns: one with a new name must not keep what was to be forgotten."""
     for table in TABLES.values():
         entry = BY_TABLE[table.name]
         keys = {column.name for column in table.columns if isinstance(column.type, Key)}
         assert keys <= {*entry.texts, *entry.participant, *entry.conversation, *NOBODYS, *BESIDE}, table.name
-
-
-def test_d36_every_json_and_text_column_is_registered() -> None:
     assert {"content", "emotions", "context_tags"} <= set(BY_TABLE["ai_diary"].texts)
     assert {"payload", "error"} <= set(BY_TABLE["memory_jobs"].texts)
     assert BY_TABLE["ai_diary"].conversation == ("interface", "chat_id", "thread_id")

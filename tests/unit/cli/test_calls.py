@@ -20,18 +20,12 @@ from tests.unit.cli.conftest import ROOT, Command
 
 
 @pytest.mark.parametrize(("command", "code", "said"), [
-    ("serch", 2, "Did you mean 'search', 'serve'?"),
-    ("init", 2, "Did you mean 'db init'?"),
-    ("build", 2, "Missing argument"),
-    ("explain x --user 7", 2, "'7' does not say on which interface"),
-    ("build hi --max-chars 0", 2, "Invalid value for '--max-chars'"),
-    ("search", 2, "say what to look for"),
-    ("search x --since soon", 2, "since"),
-    ("import x --timezone Mars", 2, "time_zone is 'Mars'"),
-    ("config set CONTEXT_VERBOSTY 4", 2, "CONTEXT_VERBOSITY"),
-    ("db maintenance helth", 2, "known are"),
-    ("db maintenance health --set x", 2, "NAME=VALUE"),
-    ("db maintenance health --apply", 2, "nothing to apply"),
+    ("serch", 2, "Did you mean 'search', 'serve'?"), ("init", 2, "Did you mean 'db init'?"),
+    ("build", 2, "Missing argument"), ("explain x --user 7", 2, "'7' does not say on which interface"),
+    ("build hi --max-chars 0", 2, "Invalid value for '--max-chars'"), ("search", 2, "say what to look for"),
+    ("search x --since soon", 2, "since"), ("import x --timezone Mars", 2, "time_zone is 'Mars'"),
+    ("config set CONTEXT_VERBOSTY 4", 2, "CONTEXT_VERBOSITY"), ("db maintenance helth", 2, "known are"),
+    ("db maintenance health --set x", 2, "NAME=VALUE"), ("db maintenance health --apply", 2, "nothing to apply"),
     ("db maintenance prune --set expired_before=soon", 2, "is a time such as"),
     ("demo --database sqlite:///x.db", 2, "--database"),
     ("export out.json", 2, "a conversation with --conversation, a person with --person, or --items"),
@@ -40,25 +34,19 @@ from tests.unit.cli.conftest import ROOT, Command
     ("export --items out.json --format xml", 2, "fmt is 'xml'. It must be json, jsonl, yaml"),
     ("import in.json --private", 2, "needs --conversation"),
     ("mcp --participant ann", 2, "interface/id, such as web/ann"),
-    ("mcp --conversation 42", 2, "interface/chat, such as web/42"),
-    ("mcp --privacy public", 2, "Add --conversation"),
+    ("mcp --conversation 42", 2, "interface/chat, such as web/42"), ("mcp --privacy public", 2, "Add --conversation"),
     ("token add --participant ann", 2, "'ann' does not say on which interface"),
     ("token add --participant web/ann --conversation 42", 2, "'42' does not say on which interface"),
     ("token add --participant web/ann --personas mira", 2, "--personas goes with --host"),
-    ("token add --admin --personas mira", 2, "--personas goes with --host"),
-    ("token add", 2, "name exactly one"),
+    ("token add --admin --personas mira", 2, "--personas goes with --host"), ("token add", 2, "name exactly one"),
     ("token add --participant web/ann --host", 2, "name exactly one"),
-    ("token add --participant ''", 2, "participant is missing"),
-    ("forget --yes", 2, "exactly one"),
+    ("token add --participant ''", 2, "participant is missing"), ("forget --yes", 2, "exactly one"),
     ("forget --message 1 --memory 3 --yes", 2, "exactly one"),
-    ("forget --participant tg/1 --memory 3 --yes", 2, "exactly one"),
-    ("forget --memory x --yes", 2, "'--memory'"),
+    ("forget --participant tg/1 --memory 3 --yes", 2, "exactly one"), ("forget --memory x --yes", 2, "'--memory'"),
     ("search x --database sqlite:////nowhere/at/all.db", 1, "does not exist"),
-    ("build x --max-chars 10", 1, "protected parts take"),
-    ("remember ' '", 1, "blank"),
+    ("build x --max-chars 10", 1, "protected parts take"), ("remember ' '", 1, "blank"),
     ("import missing.jsonl", 1, "'missing.jsonl' does not exist"),
-    ("import shape.json", 1, "It must hold {items: [...]}"),
-    ("export --items in.json", 1, "is there already"),
+    ("import shape.json", 1, "It must hold {items: [...]}"), ("export --items in.json", 1, "is there already"),
     ("export --chat import/nothing out.json", 1, "no conversation 'import/nothing'"),
     ("export --conversation ' ' out.json", 1, "conversation"),
 ])  # fmt: skip
@@ -87,26 +75,21 @@ def test_a_mistyped_file_is_refused_by_what_makes_none(run: Command, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["db init", "db migrate", "remember tea", "token add --host", "worker --once"],
-)
+@pytest.mark.parametrize("command", ["db init", "db migrate", "remember tea", "token add --host", "worker --once"])
 def test_what_a_new_installation_begins_with_makes_the_file(run: Command, tmp_path: Path, command: str) -> None:
     ran = run(*command.split())
     assert (ran.code, (tmp_path / "own.db").exists()) == (0, True), ran.err
 
 
-def test_debug_shows_where_an_error_came_from(run: Command) -> None:
+def test_debug_shows_where_an_error_came_from_and_a_missing_extra_is_named(
+    run: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(Exception, match="does not exist"):
         run("import", "missing.jsonl", "--debug")
-
-
-def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "typer", None)
     assert core.cli.main(["build", "hi"]) == 1
-    told = capsys.readouterr()
-    assert told.err == core.cli.MISSING + "\n"
-    assert "pip install 'prompt-engine[cli]'" in told.err
+    assert "pip install 'prompt-engine[cli]'" in core.cli.MISSING
+    assert capsys.readouterr().err == core.cli.MISSING + "\n"
 
 
 def _checked(run: Command, *arguments: object) -> str:
@@ -116,13 +99,10 @@ def _checked(run: Command, *arguments: object) -> str:
     return ran.err
 
 
-def test_f74_a_file_that_is_no_database_is_called_one(run: Command, tmp_path: Path) -> None:
+def test_f74_what_is_no_database_or_cannot_be_reached_is_told(run: Command, tmp_path: Path) -> None:
     (tmp_path / "own.db").write_text("a shopping list, and a long one: " + "milk " * 200)
     assert "The file is no SQLite database" in _checked(run)
     assert (tmp_path / "own.db").read_text().startswith("a shopping list")
-
-
-def test_f74_a_server_that_is_not_there_could_not_be_reached(run: Command) -> None:
     said = _checked(run, "--database", "mysql://ann:canary-pw@127.0.0.1:1/x")
     assert "The server could not be reached" in said and "The server is 127.0.0.1, port 1." in said
     assert "canary-pw" not in said
@@ -196,19 +176,15 @@ def test_demo_keeps_what_others_stored_in_its_file(run: Command, tmp_path: Path)
     assert run("search", "tea", "--database", f"sqlite:///{DEMO_FILE}").json["hits"]
 
 
-def _environment(tmp_path: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "DATABASE_URL": f"sqlite:///{tmp_path / 'own.db'}"}
-
-
 def test_f79_a_closed_stdout_ends_quietly(tmp_path: Path) -> None:
     """`prompt-engine config list | head -1` is how people look."""
     reading, writing = os.pipe()
     os.close(reading)
+    command, environment = [sys.executable, "-m", "core.cli", "config", "list"], {**os.environ, "PYTHONPATH": str(ROOT)}
     with os.fdopen(writing, "wb") as closed:
         done = subprocess.run(
-            [sys.executable, "-m", "core.cli", "config", "list"],
-            cwd=tmp_path, env=_environment(tmp_path), stdout=closed, stderr=subprocess.PIPE, check=False,
-        )  # fmt: skip
+            command, cwd=tmp_path, env=environment, stdout=closed, stderr=subprocess.PIPE, check=False
+        )
     assert (done.returncode, done.stderr) == (1, b"")
 
 

@@ -79,19 +79,15 @@ def test_s47_a_conversation_is_named_by_its_key_and_server(run: Command, queue: 
     assert sorted({(each["conversation"], each["server"]) for each in listed}) == places
     assert len(re.findall(r"discord/c0 +s[01] ", run("jobs", "list", "--text").out)) == 4
     lines = run("worker", "--once", "--text").out.splitlines()
-    assert sorted({line.partition(" completed")[0] for line in lines}) == [
-        "COUNTED of discord/c0 on s0", "COUNTED of discord/c0 on s1",
-    ]  # fmt: skip
-
-
-def test_s47_a_missing_model_is_told_at_the_start(run: Command, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
-    for form in ("--text", "--json"):
-        assert run("worker", "--once", form).err.count("LLM_BASE_URL is set and LLM_MODEL is not") == 1
+    assert {line.partition(" completed")[0] for line in lines} == {f"COUNTED of discord/c0 on s{n}" for n in (0, 1)}
 
 
 def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queue: Queue) -> None:
     assert run("jobs", "list", "--text").out == "Nothing is queued for default.\n"
+    queue("COUNTED", 1, persona="mira")
+    said = "Nothing is queued for default. Work waits for mira: see --persona-id.\n"
+    assert run("jobs", "list", "--text").out == said
+    run("worker", "--once")
     failed, tried = queue("REFUSED", 1), queue("SLOW", 2)
     run("worker", "--once")
     running, waiting = queue("COUNTED", 3, claim=True), queue("COUNTED", 4)
@@ -123,7 +119,6 @@ def test_s44_cancelling_clearing_and_retrying(run: Command, queue: Queue) -> Non
 
 
 def test_s46_all_failed_operations_are_put_back_together(run: Command, queue: Queue) -> None:
-    """After a wrong key everything that waited has failed; nobody types a thousand ids."""
     for n in range(3):
         queue("REFUSED", n)
     waiting = queue("SLOW", 4)
@@ -145,13 +140,9 @@ def test_s47_a_model_named_wrongly_stops_the_worker_and_not_the_operations(
     assert run("jobs", "list").json["counts"] == {"COUNTED": {"pending": 1}}
     monkeypatch.delenv("LLM_BASE_URL")
     assert "texts are extracts" in run("worker", "--once", "--text").err
-
-
-def test_s47_an_empty_queue_names_the_personas_that_have_work(run: Command, queue: Queue) -> None:
-    """The worker serves all of them, this view one; without the hint a full queue looks empty."""
-    queue("COUNTED", 1, persona="iris")
-    said = "Nothing is queued for default. Work waits for iris: see --persona-id.\n"
-    assert run("jobs", "list", "--text").out == said
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    for form in ("--text", "--json"):
+        assert run("worker", "--once", form).err.count("LLM_BASE_URL is set and LLM_MODEL is not") == 1
 
 
 def test_l13_a_worker_consolidates_what_is_due(run: Command, queue: Queue) -> None:

@@ -116,8 +116,7 @@ def test_a_worker_with_a_dead_model_says_what_waits(
     monkeypatch.setenv("LLM_MODEL", "m")
     for number in range(4):
         _say(call, "discord/c1", f"Line number {number} has some words in it.")
-    scope = Scope("default", "discord/c1", "discord/u1")
-    assert stories.queue_recaps("discord/c1", scope=scope, **call) == 4
+    assert stories.queue_recaps("discord/c1", scope=Scope("default", "discord/c1", "discord/u1"), **call) == 4
     ran = run("worker", "--once", "--text")
     assert ", once. The model is m at 127.0.0.1:9.\n" in ran.err
     assert "Operations that wait: 4, the last try failed:" in ran.err and "operation id=" not in caplog.text
@@ -140,42 +139,42 @@ def test_config_preset_writes_a_file_that_is_in_order(run: Command, tmp_path: Pa
     assert run("config", "preset", "nothing").code == 2
 
 
-def test_the_preset_of_role_play_finds_the_ends_of_scenes(run: Command, call: dict[str, Any]) -> None:
+@pytest.fixture
+def role_play(run: Command) -> Command:
+    assert run("config", "preset", "role-play").code == 0
+    return run
+
+
+def _ask(call: dict[str, Any], text: str, path: str) -> list[dict[str, Any]]:
+    asked = {"message_id": None, "date": None, "text": text, "interface_path": path, "from_user": {"id": "u1"}}
+    return build_messages(asked, max_chars=12_000, **call)
+
+
+@pytest.mark.usefixtures("role_play")
+def test_the_preset_of_role_play_finds_the_ends_of_scenes_and_what_matches_in_a_line(call: dict[str, Any]) -> None:
     """It names a worker for recaps of scenes; without a scene that ends there is none."""
-    assert run("config", "preset", "role-play").code == 0
-    _say(call, "discord/c1", "They walked on to the next hut.")
-    assert "SCENE_DETECTION" in jobs.count_operations(scope=Scope("default"), **call)
-
-
-def test_the_preset_of_role_play_shows_the_part_of_a_long_line_that_matches(run: Command, call: dict[str, Any]) -> None:
-    assert run("config", "preset", "role-play").code == 0
     _say(call, "discord/c1", "They walked on to the next hut. " * 40 + "Oswin poisoned the Queen.")
+    assert "SCENE_DETECTION" in jobs.count_operations(scope=Scope("default"), **call)
     (hit,) = search_memories(query="Who poisoned the Queen?", scope=Scope("default"), **call)
     assert "Oswin" in hit["snippet"]
 
 
-def test_the_preset_of_role_play_shows_forty_lines_and_recaps_before(run: Command, call: dict[str, Any]) -> None:
+def test_the_preset_of_role_play_shows_forty_lines_and_recaps_before(role_play: Command, call: dict[str, Any]) -> None:
     """It asks a model for a recap of nearly every line: prompts show them, beside the long scene of the present."""
-    assert run("config", "preset", "role-play").code == 0
     for number in range(60):
         _say(call, "discord/c1", f"They walked on to hut {number} in the snow.")
-    assert run("worker", "--once").code == 0
-    asked = {"text": "And then?", "interface_path": "discord/c1", "from_user": {"id": "u1", "full_name": "Ann"}}
-    made = build_messages({"message_id": None, "date": None, **asked}, max_chars=12_000, **call)
+    assert role_play("worker", "--once").code == 0
+    made = _ask(call, "And then?", "discord/c1")
     assert sum("hut" in each["content"] for each in made[1:-1]) == 40
     assert "hut 19 " in made[-1]["content"].partition("Recaps")[2]
 
 
-def test_the_preset_of_role_play_takes_no_day_of_a_story_for_one_of_the_calendar(
-    run: Command, call: dict[str, Any]
-) -> None:
-    assert run("config", "preset", "role-play").code == 0
-    scope = Scope("default")
+@pytest.mark.usefixtures("role_play")
+def test_the_preset_of_role_play_takes_no_day_of_a_story_for_one_of_the_calendar(call: dict[str, Any]) -> None:
     for days, text in ((3, "The lock was oiled yesterday."), (2, "In three days the duke visits the lock.")):
         at = datetime.now(UTC) - timedelta(days=days)
-        save_chat_message("discord/c1", text, "Ann", "u1", at, scope=scope, **call)
-    asked = {"text": "What about the lock?", "interface_path": "discord/c2", "from_user": {"id": "u1"}}
-    last = build_messages({"message_id": None, "date": None, **asked}, max_chars=12_000, **call)[-1]["content"]
+        save_chat_message("discord/c1", text, "Ann", "u1", at, scope=Scope("default"), **call)
+    last = _ask(call, "What about the lock?", "discord/c2")[-1]["content"]
     assert "yesterday.\n" in last and "the lock.\n" in last and "It is " not in last and "Coming up" not in last
 
 
@@ -214,7 +213,6 @@ def test_what_is_no_file_is_not_replaced_and_a_link_stays(run: Command, call: di
 
 
 def test_db_backup_of_a_damaged_file_is_none(run: Command, tmp_path: Path) -> None:
-    """It would take the place of an earlier one, and be missed on the day it is needed."""
     assert run("remember", "tea", "--database", "sqlite:///damaged.db").code == 0
     assert run("db", "backup", "good", "--database", "sqlite:///damaged.db").code == 0
     for name in ("damaged.db", "good"):
@@ -300,7 +298,6 @@ def test_f40_counted_then_deleted(said: Command) -> None:
 
 
 def test_f40_other_personas_that_know_the_person_are_named(said: Command, call: dict[str, Any]) -> None:
-    """A person who asks to be forgotten means the whole bot, and each persona is forgotten apart."""
     save_chat_message("tg/1", "hello Rex", "Ann", "ann", scope=Scope("rex", "tg/1", "tg/ann"), **call)
     for how in ("--dry-run", "--yes", "--yes"):
         told = said("forget", "--participant", "tg/ann", how).err
@@ -322,7 +319,6 @@ def test_f40_other_personas_that_know_a_linked_identity_are_named(said: Command,
 
 
 def test_f40_one_message_by_its_number_or_its_id(said: Command, call: dict[str, Any]) -> None:
-    """A direct message, which the persona's other conversations do not see, is deleted like any other."""
     ann = Scope("default", "tg/ann", "tg/ann", privacy="direct")
     saved = [save_chat_message("tg/ann", text, scope=ann, message_id=text, **call) for text in ("tea", "rum")]
     for given in (("--message", str(saved[0].id)), ("--message", "rum", "--conversation", "tg/ann")):
@@ -387,42 +383,35 @@ def test_r12_a_token_is_made_and_revoked(run: Command, call: dict[str, Any], mon
         assert run("token", "add", "--persona-id", "iris", "--personas", personas).code == 0
     table = run("token", "list", "--persona-id", "iris", "--text").out
     assert all(word in table for word in ("phone", "host", "personas", "mira,noa", " * "))
+    admin = run("token", "add", "--admin").json
+    assert (admin["kind"], admin["persona"]) == ("admin", "")
+    assert [each["id"] for each in run("token", "list", "--admin").json] == [admin["id"]]
+    assert run("token", "revoke", admin["id"], "--admin").code == 0
 
 
-def test_r12_a_token_of_the_operator(run: Command) -> None:
-    made = run("token", "add", "--admin").json
-    assert (made["kind"], made["persona"]) == ("admin", "")
-    assert [each["id"] for each in run("token", "list", "--admin").json] == [made["id"]]
-    assert run("token", "revoke", made["id"], "--admin").code == 0
+def items(call: dict[str, Any], **more: Any) -> list[str]:
+    found = lifelong.search_items(operator=True, scope=Scope("default"), **more, **call)["items"]
+    return sorted(item["text"] for item in found)
 
 
-@pytest.fixture
-def own(call: dict[str, Any]) -> dict[str, Any]:
-    return {**call, "scope": Scope("default")}
-
-
-def items(own: dict[str, Any], **more: Any) -> list[str]:
-    return sorted(item["text"] for item in lifelong.search_items(operator=True, **more, **own)["items"])
-
-
-def test_l13_consolidation_by_hand(run: Command, own: dict[str, Any]) -> None:
-    save_chat_message("tg/1", "My name is Jonas. What time is it?", "Jonas", "jonas", message_id="m1", **own)
+def test_l13_consolidation_by_hand(run: Command, call: dict[str, Any]) -> None:
+    _say(call, "tg/1", "My name is Jonas. What time is it?", "jonas")
     ran = run("memory", "consolidate", "--text")
     assert ran.code == 0 and "1 item stored from 1 conversation," in ran.out
-    assert items(own, kinds="FactsAboutUser") == ["My name is Jonas."]
+    assert items(call, kinds="FactsAboutUser") == ["My name is Jonas."]
     again = json.loads(run("memory", "consolidate").out)
     assert (again["stored"], again["deep"]) == (0, False)
 
 
-def test_l23_pruning_shows_then_archives(run: Command, own: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    old = own["db"].clock() - timedelta(days=366)
+def test_l23_pruning_shows_then_archives(run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    old = call["db"].clock() - timedelta(days=366)
     entries = [{"text": "old", "timestamp": old, "importance": 0.6}, {"text": "small", "importance": 0.2}, "kept"]
-    lifelong.add_facts_with_meta(entries, **own)
+    lifelong.add_facts_with_meta(entries, scope=Scope("default"), **call)
     assert json.loads(run("memory", "prune").out)["count"] == 0
     monkeypatch.setenv("PRUNE_MODE", "any")
     shown = json.loads(run("memory", "prune", "--dry-run").out)
     assert (shown["count"], sorted(each["why"] for each in shown["items"])) == (2, [["age"], ["importance"]])
-    assert items(own) == ["kept", "old", "small"]
+    assert items(call) == ["kept", "old", "small"]
     monkeypatch.setenv("PRUNE_MAX_AGE_DAYS", "400")
     ran = run("memory", "prune", "--text")
-    assert "1 item archived" in ran.out and items(own) == ["kept", "old"]
+    assert "1 item archived" in ran.out and items(call) == ["kept", "old"]

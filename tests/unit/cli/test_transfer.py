@@ -4,13 +4,17 @@ import json
 import re
 import shlex
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from core.calls.defaults import configure
+from core.db import open_database
 from tests.unit.cli.conftest import ROOT, Command
 
 SAMPLE = ROOT / "tests" / "samples" / "tavern_chat.jsonl"
+SAMPLES = SAMPLE.parent / "exports"
 PAGE = ROOT / "docs" / "import.md"
 
 
@@ -36,17 +40,11 @@ def test_the_examples_of_the_page_run(run: Command, tmp_path: Path) -> None:
     (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     wanted = [line.strip() for line in re.findall(r"^print\(.*?\) +# (.*)$", block, re.MULTILINE)]
     printed: list[str] = []
-    from core import db
-    from core.calls import defaults
-
-    handle = db.open_database()
-    defaults.configure(db=handle)
-    try:
-        code = compile(block, "docs/import.md", "exec", dont_inherit=True)
+    code = compile(block, "docs/import.md", "exec", dont_inherit=True)
+    with closing(open_database()) as handle:
+        configure(handle)
         exec(code, {"print": lambda value: printed.append(str(value))})
-    finally:
-        defaults.configure()
-        handle.close()
+        configure()
     assert printed == wanted
     Path("out.jsonl").unlink()
     for command in commands:
@@ -94,12 +92,7 @@ def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, conte
     for name in ("some.json", "some.jsonl"):
         Path(name).write_text(content)
         ran = run("import", name)
-        assert ran.code == 1
-        assert "hello" not in ran.out + ran.err
-        assert looks in ran.err, ran.err
-
-
-SAMPLES = Path(__file__).parents[2] / "samples" / "exports"
+        assert ran.code == 1 and "hello" not in ran.out + ran.err and looks in ran.err, ran.err
 
 
 def test_r27_an_import_says_what_is_remembered(run: Command) -> None:

@@ -79,10 +79,12 @@ def said(lines: list[str]) -> list[str]:
     return [line.rsplit(": ", 1)[1].strip('"') for line in lines]
 
 
-def test_p24_the_newest_stay_of_stored_and_live() -> None:
+def test_p24_p30_the_newest_stay_of_stored_and_live_with_the_title_of_their_neighbours() -> None:
     made = build([row(n) for n in range(1, 6)], host=live(row(6), row(7)), count=4)
     assert said(made.current) == ["m4", "m5", "m6", "m7"]
     assert [item.reason for item in made.left_out] == ["limit"] * 3
+    made = build(recent=[row(1, chat="tg/2", title="Club")], host=live(row(2, chat="tg/2")))
+    assert [line.split("]")[0] for line in made.recent] == ["[from Club", "[from Club"]
 
 
 def test_p25_a_line_of_another_conversation_never_reads_like_one_of_this() -> None:
@@ -109,11 +111,6 @@ def test_p32_a_hidden_row_keeps_its_live_copy_out_and_no_other_row_of_the_same_w
     assert said(build([hidden, shown]).current) == ["yes"]
 
 
-def test_p30_a_live_message_shows_the_title_its_stored_neighbours_have() -> None:
-    made = build(recent=[row(1, chat="tg/2", title="Club")], host=live(row(2, chat="tg/2")))
-    assert [line.split("]")[0] for line in made.recent] == ["[from Club", "[from Club"]
-
-
 TEXTS = st.sampled_from(["yes", "YES ", "no", " ", "the question", "[beat] x", '"\n'])
 ROWS = st.builds(
     row, st.integers(0, 121), TEXTS, chat=st.sampled_from(["tg/1", "tg/2", "tg/-1", "web/1"]),
@@ -129,14 +126,8 @@ MESSAGES = st.lists(ROWS | ROWS | NO_TIME, max_size=14)
 def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_accounted_for(
     stored: list[HistoryEntry], host: list[HistoryEntry], count: int, unified: bool
 ) -> None:
-    made = build(
-        [entry for entry in stored if entry.conversation == "tg/1"],
-        [entry for entry in stored if entry.conversation != "tg/1"],
-        live(*host),
-        count,
-        may_see=lambda key: "private" if key == "web/1" else "",
-        unified_history=unified,
-    )
+    parts = ([entry for entry in stored if (entry.conversation == "tg/1") is is_own] for is_own in (True, False))
+    made = build(*parts, live(*host), count, lambda key: "private" if key == "web/1" else "", unified_history=unified)
     assert len(made.recent) <= count and len(made.current) <= count
     assert not set(made.current) & set(made.recent)
     for (line, one), (again, other) in combinations(zip(made.current, made.visible, strict=False), 2):
@@ -152,10 +143,6 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
 
 
 # When two messages are one: nobody wants to read a line twice, nor lose one that was said twice
-
-
-def plain_line(entry: HistoryEntry) -> str:
-    return body(entry, zone=UTC, now=None)
 
 
 def merge(stored: list[HistoryEntry], live: list[HistoryEntry]) -> tuple[list[HistoryEntry], list[LeftOut]]:
@@ -184,7 +171,7 @@ def oracle(a: HistoryEntry, b: HistoryEntry) -> bool:
         return True
     if a.message_id and b.message_id:
         return False
-    if collapsed(plain_line(a)) == collapsed(plain_line(b)):
+    if collapsed(body(a, zone=UTC, now=None)) == collapsed(body(b, zone=UTC, now=None)):
         return True
     both = a.sender_id and b.sender_id
     same_sender = a.sender_id == b.sender_id if both else collapsed(sender(a)) == collapsed(sender(b))
@@ -205,13 +192,10 @@ def test_p23_b_the_nearest_of_several_equal_texts_counts() -> None:
     assert merge([near, far], [at_second(seconds=58)])[0] == [near, far]
 
 
-def test_p24_the_order_is_chronological_and_stored_before_live() -> None:
+def test_p24_the_order_is_chronological_stored_before_live_and_the_hosts_where_no_time_is() -> None:
     stored = [at_second("c", 3, row_id=3), at_second("a", 1, row_id=1), at_second("unreadable", None, row_id=9)]
     live = [at_second("d", 3, order=0), at_second("b", 2, order=1), at_second("e", 3, order=2)]
     assert [entry.text for entry in merge(stored, live)[0]] == ["unreadable", "a", "b", "c", "d", "e"]
-
-
-def test_p24_a_live_message_without_a_time_stays_where_the_host_put_it() -> None:
     stored = [at_second("row 1", 1, row_id=1), at_second("row 5", 5, row_id=5)]
     said = (("first", None), ("three", 3), ("after three", None))
     between = [at_second(text, seconds, order=order) for order, (text, seconds) in enumerate(said)]
@@ -219,18 +203,12 @@ def test_p24_a_live_message_without_a_time_stays_where_the_host_put_it() -> None
     assert [entry.text for entry in merge(stored, [at_second("now", None)])[0]] == ["row 1", "row 5", "now"]
 
 
-ENTRIES = st.lists(
-    st.builds(
-        at_second,
-        text=st.sampled_from(["yes", " YES", "no"]),
-        seconds=st.none() | st.sampled_from([0.0, 2.0, 4.999999, 5.0, 7.5, 10.0, 61.0]),
-        sender_name=st.sampled_from(["Ann", "ann", "Bob"]),
-        sender_id=st.sampled_from(["", "u1", "u2"]),
-        message_id=st.sampled_from([None, None, "1", "2", "3"]),
-        conversation=st.sampled_from(["tg/1", "tg/10"]),
-    ),
-    max_size=12,
-)
+ENTRIES = st.lists(st.builds(
+    at_second, text=st.sampled_from(["yes", " YES", "no"]), sender_name=st.sampled_from(["Ann", "ann", "Bob"]),
+    seconds=st.none() | st.sampled_from([0.0, 2.0, 4.999999, 5.0, 7.5, 10.0, 61.0]),
+    sender_id=st.sampled_from(["", "u1", "u2"]), message_id=st.sampled_from([None, None, "1", "2", "3"]),
+    conversation=st.sampled_from(["tg/1", "tg/10"]),
+), max_size=12)  # fmt: skip
 
 
 @given(ENTRIES, ENTRIES)
@@ -255,11 +233,8 @@ YES = IncomingMessage("9", NOW, "Yes", "tg", "tg/1", Sender("7", "Ann B", "ann")
     (HistoryEntry("webui/-12", "hm", sender_id="self", role="persona"), ""),
     (HistoryEntry("webui/1", "hm", sender_id="self", role="persona"), ""),
     (HistoryEntry("webui/1", "hm", role="thought"), "noise"),
-    (HistoryEntry("a", "  "), "blank"),
-    (HistoryEntry("a", "\n\x00"), "blank"),
-    (HistoryEntry("a", "hi", hidden=True), "hidden"),
-    (HistoryEntry("a", "hi", excluded=True), "excluded"),
-    (HistoryEntry("a", "hi"), ""),
+    (HistoryEntry("a", "  "), "blank"), (HistoryEntry("a", "\n\x00"), "blank"), (HistoryEntry("a", "hi"), ""),
+    (HistoryEntry("a", "hi", hidden=True), "hidden"), (HistoryEntry("a", "hi", excluded=True), "excluded"),
 ])  # fmt: skip
 def test_p32_blank_hidden_excluded_and_monologue_are_not_rendered(entry: HistoryEntry, reason: str) -> None:
     assert why_not_shown(entry) == reason

@@ -1,6 +1,7 @@
 """Lines of the history lists and of the diary: what the model reads of every message."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -31,10 +32,8 @@ def test_p28_a_line_has_local_time_one_sender_and_text_with_single_quotes_and_no
     assert shown(HistoryEntry("tg/1", "ok", sender_name='A\r\n"b"')) == "A 'b': \"ok\""
     assert shown(HistoryEntry("tg/1", "ok", sender_name="x" * 64)) == f'{"x" * 64}: "ok"'
     assert shown(HistoryEntry("tg/1", "ok", sender_name="x" * 65)) == f'{"x" * 64}: "ok"'
-
-
-def test_p28_times_at_the_ends_of_the_calendar_are_shown() -> None:
-    """A zone has no local time there; the line must come out all the same."""
+    assert len(join_lines(("milk" + " " * 200_000 + "x\n") * 3).splitlines()) == 1  # and takes no time
+    # at the ends of the calendar a zone has no local time
     assert stamp(datetime.max.replace(tzinfo=UTC), ZoneInfo("Asia/Tokyo")) == "[9999-12-31 23:59]"
     assert stamp(datetime.min.replace(tzinfo=UTC), ZoneInfo("America/New_York")) == "[0001-01-01 00:00]"
 
@@ -60,16 +59,13 @@ def test_p24_the_lines_of_a_list_stay_apart_on_one_line(text: str, shown: str) -
     assert join_lines(text) == shown and join_lines(shown) == shown
 
 
-def test_f83_a_joined_text_is_one_line_and_long_blanks_take_no_time() -> None:
-    text = ("milk" + " " * 200_000 + "x\n") * 3
-    assert len(join_lines(text).splitlines()) == 1
-
-
-def test_p22_the_persona_is_known_by_the_sender_id_self() -> None:
-    assert is_persona(HistoryEntry("a", "t", sender_id="self", role="persona"))
-    assert is_persona(HistoryEntry("a", "t", role="thought"))
-    assert not is_persona(HistoryEntry("a", "t", sender_id="self", sender_name="self"))
-    assert not is_persona(HistoryEntry("a", "t", sender_name="Ann"))
+def test_p22_the_persona_is_known_by_its_role_and_the_first_of_name_username_and_id_is_shown() -> None:
+    own = ({"sender_id": "self", "role": "persona"}, {"role": "thought"})
+    others: tuple[Any, ...] = ({"sender_id": "self", "sender_name": "self"}, {"sender_name": "Ann"})
+    assert [is_persona(HistoryEntry("a", "t", **each)) for each in (*own, *others)] == [True, True, False, False]
+    senders = [("7", "Ann", "ann"), ("7", " ", "ann"), ("7", "\x00", ""), ("", "", "")]
+    names = [shown(HistoryEntry("a", "t", *sender)).split(":")[0] for sender in senders]
+    assert names == ["Ann", "ann", "7", "Unknown"]
 
 
 def test_f83_a_name_is_one_persons_within_a_prompt() -> None:
@@ -101,9 +97,8 @@ def test_f83_a_name_that_looks_like_the_personas_has_a_mark(name: str, own_id: s
 
 def test_t33_a_name_is_in_a_text_as_whole_words() -> None:
     held = ("ann", "with ann.", "annika met ann", "(ann)", "ann lee")
-    assert [lines.holds_words(text, "ann") for text in (*held, "annika", "joann", "", "annann")] == [True] * 5 + [
-        False
-    ] * 4
+    assert all(lines.holds_words(text, "ann") for text in held)
+    assert not any(lines.holds_words(text, "ann") for text in ("annika", "joann", "", "annann"))
 
 
 def test_p29_a_reply_names_whom_it_answers_and_quotes_at_most_40_characters() -> None:
@@ -133,12 +128,6 @@ def test_p31_f59_the_age_counts_whole_minutes_hours_and_days_after_the_time() ->
     assert shown(entry, now=AT + timedelta(minutes=25)) == '[2026-03-10 14:05] [25 minutes ago] Ann: "ok"'
 
 
-def test_p22_the_first_of_name_username_and_id_is_shown() -> None:
-    senders = [("7", "Ann", "ann"), ("7", " ", "ann"), ("7", "\x00", ""), ("", "", "")]
-    names = [shown(HistoryEntry("a", "t", *sender)).split(":")[0] for sender in senders]
-    assert names == ["Ann", "ann", "7", "Unknown"]
-
-
 ANY = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(["]\n[", '"\r\n"', "\ud800\x00\u2028"])
 
 
@@ -146,9 +135,7 @@ ANY = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(["]\n[",
 def test_p28_no_text_or_name_breaks_a_line(text: str, name: str, key: str, quote: str, time: str, own: bool) -> None:
     entry = HistoryEntry(key, text, sender_name=name, title=name, shown_time=time, reply=ReplyNote(name, quote))
     told = shown(entry, own=own)
-    assert len(told.splitlines()) == 1
-    told.encode("utf-8")
-    assert "\x00" not in told
+    assert len(told.encode("utf-8").decode().splitlines()) == 1 and "\x00" not in told
     assert 0 < len(shown_name(name)) <= 64
 
 

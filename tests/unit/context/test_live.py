@@ -26,19 +26,16 @@ def test_p21_what_is_no_message_is_skipped_and_counted() -> None:
 
 
 def test_p21_any_iterable_of_dicts_and_objects_is_a_chat() -> None:
-    given = {
-        "deque": deque([{"text": "1"}], maxlen=3),
-        "tuple": (SimpleNamespace(message_text="2"),),
-        "generator": (UserDict({"content": str(n)}) for n in (3, 4)),
-        5: [SimpleNamespace(content="6")],
-    }
+    given = {"deque": deque([{"text": "1"}], maxlen=3), "tuple": (SimpleNamespace(message_text="2"),),
+             "generator": (UserDict({"content": str(n)}) for n in (3, 4)),
+             5: [SimpleNamespace(content="6")]}  # fmt: skip
     live = read_context_memory(UserDict(given))
     texts = {key: [entry.text for entry in chat] for key, chat in live.chats.items()}
     assert texts == {"deque": ["1"], "tuple": ["2"], "generator": ["3", "4"], "5": ["6"]}
     assert [entry.order for chat in live.chats.values() for entry in chat] == [0, 1, 2, 3, 4]
 
 
-def test_f64_a_chat_that_breaks_off_is_noted_and_left_out() -> None:
+def test_f64_a_chat_that_breaks_off_or_is_of_a_wrong_type_is_noted_and_left_out() -> None:
     def failing() -> Any:
         yield {"text": "hi"}
         raise RuntimeError("secret text")
@@ -46,8 +43,11 @@ def test_f64_a_chat_that_breaks_off_is_noted_and_left_out() -> None:
     hostile = type("Hostile", (), {"text": property(lambda self: 1 / 0)})()
     live = read_context_memory({"a": failing(), "b": [hostile, {"text": "ok"}], (1, 2): [{"text": "x"}]})
     assert "secret" not in str(live.notes)
-    assert [entry.text for entry in live.chats["b"]] == ["ok"]
-    assert live.skipped == 3
+    assert ([entry.text for entry in live.chats["b"]], live.skipped) == (["ok"], 3)
+    assert read_context_memory(None) == read_context_memory({})
+    for wrong in ("text", 7, [{"text": "hi"}], object()):
+        live = read_context_memory(wrong)
+        assert (live.chats, live.skipped) == ({}, 1) and type(wrong).__name__ in live.notes[0]
 
 
 def test_p22_the_fields_have_the_names_hosts_use() -> None:
@@ -63,14 +63,6 @@ def test_p22_the_fields_have_the_names_hosts_use() -> None:
     assert shown({"text": "hi", "timestamp": "tea time", "date": at}) == '[2026-03-10 12:00] Unknown: "hi"'
     entries = read_context_memory({"a": [{"message_id": given} for given in (5, "5", "", None, True)]}).chats["a"]
     assert [entry.message_id for entry in entries] == ["5", "5", None, None, None]
-
-
-def test_f64_context_memory_of_a_wrong_type_is_left_out_with_a_note() -> None:
-    assert read_context_memory(None) == read_context_memory({})
-    for wrong in ("text", 7, [{"text": "hi"}], object()):
-        live = read_context_memory(wrong)
-        assert (live.chats, live.skipped) == ({}, 1)
-        assert type(wrong).__name__ in live.notes[0]
 
 
 def test_p36_skip_history_is_read_as_a_switch() -> None:

@@ -11,11 +11,9 @@ from core.conversations.memory_tool import NAME, build_answer, build_definition,
 from core.conversations.rules_summaries import Summary, build_substitute, read_messages, read_reply
 from core.shapes import Line, ToolCall
 
-LINES = [
-    Line(text="ok", sender_name="Ann", participant="tg/ann"),
-    Line(text="We fly to Rome on Friday at seven.", sender_name="Ann", participant="tg/ann"),
-    Line(text="Ada brings the tickets.", sender_name="Iris", role="persona"),
-]
+SAID = ("ok", "We fly to Rome on Friday at seven.")
+LINES = [*(Line(text=text, sender_name="Ann", participant="tg/ann") for text in SAID),
+         Line(text="Ada brings the tickets.", sender_name="Iris", role="persona")]  # fmt: skip
 EXTRACT = summaries.extract_summary(LINES).text
 PATTERNS = (r"(?i)^\s*error\b",)
 
@@ -59,9 +57,10 @@ def test_c1_messages_are_read_in_the_forms_hosts_have() -> None:
         {"role": "tool", "content": "secret of a tool"},
     ]
     made = read_messages(given, "tg/42")
-    assert [line.text for line in made] == ["plain", "live", "mine", "asked", "answered"]
-    assert [line.is_persona for line in made] == [False, False, True, False, True]
-    assert [line.participant for line in made] == [None, "tg/7", None, None, None]
+    assert [(line.text, line.is_persona, line.participant) for line in made] == [
+        ("plain", False, None), ("live", False, "tg/7"), ("mine", True, None), ("asked", False, None),
+        ("answered", True, None),
+    ]  # fmt: skip
     for wrong in ("text", {"text": "x"}):
         with pytest.raises(TypeError, match="messages"):
             read_messages(wrong, None)
@@ -91,10 +90,8 @@ def test_c26_three_forms_of_one_definition() -> None:
     ("<use_tool>\n<name> memoryTool </name>\n<memoryContent>\n tea \n</memoryContent>\n</use_tool>", ["tea"]),
     ("< use_tool ><name>memoryTool</name><memoryContent>x</memoryContent></ use_tool >", ["x"]),
     ("<use_tool><name>memoryTool</name><statement>x</statement></use_tool>", ["x"]),
-    (xml("Tom &amp; Ann &lt;3 &quot;tea&quot; &#169; &amp;lt;"), ['Tom & Ann <3 "tea" © &lt;']),
-    (xml(""), [""]),
-    ("<use_tool><name>otherTool</name><memoryContent>", []),
-    (f"{xml('x', 'otherTool')}{xml('mine')}", ["mine"]),
+    (xml("Tom &amp; Ann &lt;3 &quot;tea&quot; &#169; &amp;lt;"), ['Tom & Ann <3 "tea" © &lt;']), (xml(""), [""]),
+    ("<use_tool><name>otherTool</name><memoryContent>", []), (f"{xml('x', 'otherTool')}{xml('mine')}", ["mine"]),
 ])  # fmt: skip
 def test_c27_calls_are_found_anywhere_in_a_reply(reply: str, contents: list[str]) -> None:
     found = read_text_calls(reply)

@@ -8,15 +8,12 @@ from core.errors import MessageError
 LOW, HIGH = INT_RANGE
 
 
-@pytest.mark.parametrize(("given", "stored"), [(None, None), (2.0, 2), (LOW, LOW), (HIGH, HIGH)])
-def test_a_number_is_kept_within_its_column(given: object, stored: int | None) -> None:
-    assert number(given, "position") == stored
-
-
-@pytest.mark.parametrize("given", [True, "2", 2.5, float("nan"), float("inf"), LOW - 1, HIGH + 1])
-def test_what_fits_no_column_of_numbers_is_refused_by_name(given: object) -> None:
-    with pytest.raises(MessageError, match="position"):
-        number(given, "position")
+def test_a_number_is_kept_within_its_column_or_refused_by_name() -> None:
+    for given, stored in ((None, None), (2.0, 2), (LOW, LOW), (HIGH, HIGH)):
+        assert number(given, "position") == stored
+    for wrong in (True, "2", 2.5, float("nan"), float("inf"), LOW - 1, HIGH + 1):
+        with pytest.raises(MessageError, match="position"):
+            number(wrong, "position")
 
 
 def test_a_name_is_cut_to_its_column_with_a_note() -> None:
@@ -29,14 +26,11 @@ def test_a_name_is_cut_to_its_column_with_a_note() -> None:
             name(wrong, "title", 3, [])
 
 
-def test_an_id_out_of_range_is_that_of_no_row() -> None:
+def test_an_id_out_of_range_is_that_of_no_row_and_a_switch_is_stored_as_zero_or_one() -> None:
     assert [row_id(given) for given in (-1, 0, 1, 2**63 - 1, 2**63)] == [0, 0, 1, 2**63 - 1, 0]
     for wrong in (True, "7", 7.0):
         with pytest.raises(MessageError, match="id"):
             row_id(wrong)
-
-
-def test_a_switch_is_stored_as_zero_or_one() -> None:
     assert [yes_no(given, "pinned") for given in (False, True, 0, 1)] == [0, 1, 0, 1]
     for wrong in (2, 1.0, "1", None):
         with pytest.raises(MessageError, match="pinned"):

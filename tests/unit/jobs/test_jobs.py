@@ -148,13 +148,9 @@ def test_s45_a_signal_lets_the_operation_end_a_second_gives_it_back(
     real.close()
 
 
-def test_s47_every_type_of_the_package_has_a_handler() -> None:
-    where_there_is_an_embedder = set(handlers.HANDLERS) - set(handlers.list_types())
-    assert where_there_is_an_embedder == {"EMBED"}
+def test_s46_s47_every_type_has_a_handler_and_a_missing_one_is_a_failure_like_others(given: dict[str, Any]) -> None:
+    assert set(handlers.HANDLERS) - set(handlers.list_types()) == {"EMBED"}, "where there is an embedder"
     assert all(callable(handlers.load(handler)) for handler in handlers.HANDLERS.values())
-
-
-def test_s46_a_handler_that_is_missing_is_a_failure_like_others(given: dict[str, Any]) -> None:
     with handled(GONE="no.such.module:function"):  # type: ignore[arg-type]
         door.enqueue_operation("GONE", **given)
         (done,) = door.run_pending(**given)

@@ -20,27 +20,20 @@ def facts(**lists: Any) -> list[tuple[Any, ...]]:
     return [(f.text, f.kind, f.importance, f.tier, f.tags) for f in found]
 
 
-def test_l15_importance_texts_and_tags() -> None:
+def test_l15_g23_importance_texts_and_tags_and_no_words_of_a_failure() -> None:
+    assert facts(key_facts=["Error 429: too many requests", "Ann has a cat"])[0][0] == "Ann has a cat"
     entries = ["a", {"text": "b", "importance": 3, "tags": ["x", 7, " "]}, {"text": "c", "importance": "high"}]
-    assert facts(key_facts=entries) == [
-        ("a", "KeyFacts", 0.6, "long_term", ()),
-        ("b", "KeyFacts", 1.0, "long_term", ("x",)),
-        ("c", "KeyFacts", 0.6, "long_term", ()),
-    ]
+    expected = (("a", 0.6, ()), ("b", 1.0, ("x",)), ("c", 0.6, ()))
+    assert facts(key_facts=entries) == [(t, "KeyFacts", importance, "long_term", g) for t, importance, g in expected]
     assert facts(key_facts=["x" * 300])[0][0] == "x" * 200
     assert facts(key_facts=[{"text": "a", "temporary": True}])[0][3] == "long_term"
     assert facts(key_facts=[{"text": 7}, None, "", "  ", {"other": "x"}, ["a"]]) == []
     assert facts(key_facts="one text") == [("one text", "KeyFacts", 0.6, "long_term", ())]
 
 
-def test_g23_the_words_of_a_failure_are_no_fact() -> None:
-    assert facts(key_facts=["Error 429: too many requests", "Ann has a cat"])[0][0] == "Ann has a cat"
-
-
 def test_l14_the_window_is_within_20_to_500() -> None:
-    assert [window(given, 120) for given in (5, 20, 300, 500, 9000, None, "x", True)] == [
-        20, 20, 300, 500, 500, 120, 120, 120,
-    ]  # fmt: skip
+    given = (5, 20, 300, 500, 9000, None, "x", True)
+    assert [window(each, 120) for each in given] == [20, 20, 300, 500, 500, 120, 120, 120]
 
 
 def test_l18_sentences_worth_keeping() -> None:
@@ -48,20 +41,15 @@ def test_l18_sentences_worth_keeping() -> None:
     made = choose_facts([Line(text=text, participant=ANN) for text in said], lambda said: phrases_for(said, Settings()))
     kinds = [("FactsAboutUser", "long_term"), ("Emotions", "session"), ("KeyFacts", "long_term")]
     assert [(fact.kind, fact.tier) for fact in made] == kinds
-    for line in (
-        Line(text="My name is Iris.", role="persona"),
-        Line(text="My name is Jonas. Don't remember that, please."),
-    ):
+    refused = Line(text="My name is Jonas. Don't remember that, please.")
+    for line in (Line(text="My name is Iris.", role="persona"), refused):
         assert choose_facts([line], lambda text: phrases_for(text, Settings())) == []
 
 
 @pytest.mark.parametrize(("text", "named", "day"), [
-    ("Ann has a cat", 1, 1),
-    ("Ann has a cat", None, 1),
+    ("Ann has a cat", 1, 1), ("Ann has a cat", None, 1),
     ("Ann has a cat", 2, 1),  # a model that numbers its facts
-    ("Ann keeps an animal", "3", 3),
-    ("Ann keeps an animal", 9, 4),
-    ("Ann keeps an animal", [1], 4),
+    ("Ann keeps an animal", "3", 3), ("Ann keeps an animal", 9, 4), ("Ann keeps an animal", [1], 4),
 ])  # fmt: skip
 def test_f84_a_fact_has_the_time_of_the_message_that_states_it(text: str, named: Any, day: int) -> None:
     said = ["My cat is old", "The weather is fine", "I saw him", "ok"]

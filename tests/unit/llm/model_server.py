@@ -38,13 +38,16 @@ def answer(content: Any, **more: Any) -> bytes:
     return json.dumps({"choices": [{"index": 0, "message": message}]}, ensure_ascii=False).encode()
 
 
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
 def embeddings(body: dict[str, Any]) -> bytes:
     made = Grams(dimensions=body.get("dimensions") or 64).embed(body["input"])
     data = [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(made)]
     usage = {"prompt_tokens": 1, "total_tokens": 1}
-    return json.dumps(
-        {"object": "list", "data": data[::-1], "model": body.get("model") or "small", "usage": usage}
-    ).encode()
+    whole = {"object": "list", "data": data[::-1], "model": body.get("model") or "small", "usage": usage}
+    return json.dumps(whole).encode()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -87,10 +90,6 @@ def _half(handler: _Handler) -> None:
     handler.close_connection = True
 
 
-def _nothing(handler: _Handler) -> None:
-    handler.close_connection = True
-
-
 def _slow(handler: _Handler) -> None:
     time.sleep(60.0)
     handler.reply(answer("late"))
@@ -109,15 +108,13 @@ ANSWERS: dict[str, Callable[[_Handler], None]] = {
     "ok": lambda h: h.reply(answer("ok")),
     "unicode": lambda h: h.reply(answer("猫はトーフ 😀 café")),
     "chunked": lambda h: h.chunks(answer("猫" * 50)[at : at + 7] for at in range(0, len(answer("猫" * 50)), 7)),
-    "parts": lambda h: h.reply(
-        answer([{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}])
-    ),
+    "parts": lambda h: h.reply(answer([_text("a"), {"type": "image"}, _text("b")])),
     "cookie": lambda h: h.reply(answer("ok"), Set_Cookie="session=1; Path=/"),
     "slow": _slow,
     "dripping": lambda h: h.chunks((b" " for _ in range(600)), 0.1),
     "huge": lambda h: h.chunks(b"x" * 1_000_000 for _ in range(30)),
     "half": _half,
-    "nothing": _nothing,
+    "nothing": lambda h: setattr(h, "close_connection", True),
     "garbage": lambda h: h.reply(b"\xff\xfe not json"),
     "deep": lambda h: h.reply(b"[" * 100_000),
     "choiceless": lambda h: h.reply(b'{"choices": []}'),

@@ -68,14 +68,7 @@ def test_g21_a_model_gets_the_messages_and_the_options_it_accepts(model: Any, te
     assert llm.ask(llm.resolve(model, PLAIN), ASKED, PLAIN, max_tokens=50, temperature=0.5) == text
 
 
-def test_g21_an_awaitable_is_run_apart_from_the_callers_loop() -> None:
-    async def host() -> str:
-        return llm.ask(coroutine, ASKED, PLAIN)
-
-    assert asyncio.run(host()) == "later"
-
-
-def test_g3_g12_a_model_sees_the_context_variables_of_the_caller_and_cannot_change_the_messages() -> None:
+def test_g3_g12_g21_a_model_sees_the_callers_context_variables_and_cannot_change_the_messages_or_loop() -> None:
     seen: ContextVar[str] = ContextVar("seen", default="")
     seen.set("here")
     before = [dict(message) for message in ASKED]
@@ -85,8 +78,12 @@ def test_g3_g12_a_model_sees_the_context_variables_of_the_caller_and_cannot_chan
         messages.clear()
         return seen.get()
 
-    assert llm.ask(greedy, ASKED, PLAIN) == "here"
-    assert before == ASKED
+    assert llm.ask(greedy, ASKED, PLAIN) == "here" and before == ASKED
+
+    async def host() -> str:
+        return llm.ask(coroutine, ASKED, PLAIN)
+
+    assert asyncio.run(host()) == "later", "it is run apart from the caller's loop"
 
 
 class StatusError(Exception):
@@ -144,19 +141,13 @@ def test_g4_the_model_passed_goes_before_that_of_the_process_and_that_before_the
     assert llm.resolve(None, PLAIN) is None
     assert repr(llm.resolve(None, known)) == "ChatClient('http://127.0.0.1:1/v1/chat/completions', model='small')"
     configure(None, model=ours)
-    assert llm.resolve(None, PLAIN) is ours
-    assert llm.resolve(None, known) is ours
-    assert llm.resolve(mine, known) is mine
+    assert llm.resolve(None, PLAIN) is llm.resolve(None, known) is ours and llm.resolve(mine, known) is mine
     configure(None)
-    assert llm.resolve(None, PLAIN) is None
-    assert defaults.process.model is None
-
-
-@pytest.mark.parametrize("model", ["gpt-4o", 7, {"model": "x"}, object()])
-def test_g21_what_cannot_be_asked_is_refused_where_it_is_passed(model: Any) -> None:
-    for use in (lambda: llm.resolve(model, PLAIN), lambda: configure(None, model=model)):
-        with pytest.raises(TypeError, match=r"complete\(messages"):
-            use()
+    assert llm.resolve(None, PLAIN) is defaults.process.model is None
+    for model in ("gpt-4o", 7, {"model": "x"}, object()):  # what cannot be asked is refused where it is passed
+        for use in (lambda it: llm.resolve(it, PLAIN), lambda it: configure(None, model=it)):
+            with pytest.raises(TypeError, match=r"complete\(messages"):
+                use(model)
     assert defaults.process.model is None
 
 

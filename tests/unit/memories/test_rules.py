@@ -17,21 +17,16 @@ from core.memories.rules_modes import MODES, asked_before
 from core.templates.words import load_phrases
 
 
-def test_l2_snake_case_and_other_letter_case_are_the_same_kind() -> None:
+def test_l2_snake_case_and_other_letter_case_are_the_same_kind_and_the_nearest_of_another_is_named() -> None:
     assert kind_of("facts_about_user") == "FactsAboutUser"
     for kind in KINDS:
         snake = "".join(f"_{char.lower()}" if char.isupper() else char for char in kind).strip("_")
         assert {kind_of(form) for form in (kind, kind.upper(), kind.lower(), snake, f" {snake.upper()} ")} == {kind}
-
-
-@pytest.mark.parametrize(
-    ("given", "near"),
-    [("KeyFact", "KeyFacts"), ("fact_about_user", "FactsAboutUser"), ("emotion", "Emotions"), ("save", "saved")],
-)
-def test_l2_another_kind_is_refused_and_the_nearest_named(given: str, near: str) -> None:
-    with pytest.raises(MessageError, match=f"Did you mean '{near}'") as caught:
-        kind_of(given)
-    assert caught.value.fields == ("kind",)
+    near = {"KeyFact": "KeyFacts", "fact_about_user": "FactsAboutUser", "emotion": "Emotions", "save": "saved"}
+    for given, known in near.items():
+        with pytest.raises(MessageError, match=f"Did you mean '{known}'") as caught:
+            kind_of(given)
+        assert caught.value.fields == ("kind",)
 
 
 def test_f3_l1_a_text_alone_has_the_kind_of_the_call_and_cannot_say_whose_it_is() -> None:
@@ -41,11 +36,6 @@ def test_f3_l1_a_text_alone_has_the_kind_of_the_call_and_cannot_say_whose_it_is(
         assert read_entry(blank, "Mood") is None
     entry = read_entry({"text": "a", "persona_id": "other", "audience_id": 7, "metadata": {"x": 1}}, "Mood")
     assert entry is not None and entry["metadata"] == {"x": 1, "persona_id": "other", "audience_id": 7}
-
-
-def test_l3_importance_stays_within_its_bounds() -> None:
-    assert [importance_of(value) for value in (-1, 0.3, 7, float("inf"))] == [0, 0.3, 1, 1]
-    assert {importance_of(value) for value in (None, True, "1", float("nan"))} == {0.5}
 
 
 def test_l7_at_most_a_thousand_ids_each_once() -> None:
@@ -58,7 +48,9 @@ def test_l7_at_most_a_thousand_ids_each_once() -> None:
         rules.read_id("a secret text")
 
 
-def test_l8_importance_grows_with_length() -> None:
+def test_l3_l8_importance_stays_within_its_bounds_and_grows_with_length() -> None:
+    assert [importance_of(value) for value in (-1, 0.3, 7, float("inf"))] == [0, 0.3, 1, 1]
+    assert {importance_of(value) for value in (None, True, "1", float("nan"))} == {0.5}
     assert [heuristic_importance("x" * size) for size in (0, 40, 200, 320, 9000)] == [0.3, 0.3, 0.7, 1.0, 1.0]
 
 

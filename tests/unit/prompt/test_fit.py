@@ -18,60 +18,45 @@ from core.prompt_engine import fit_prompt, reduce_prompt_for_llm_limit
 from core.text.sizes import size, to_json
 
 
-def count_items(value: Any) -> int:
-    return len(value) if isinstance(value, (list, tuple)) else 1
-
-
 def fit(prompt: Any, chars: Any = None, limit_tokens: Any = None, counter: Any = None, **more: Any) -> Fitted:
     return fit_into(prompt, Space(chars, limit_tokens, counter), **more)
 
 
 def example() -> dict[str, Any]:
     memories = [{"source": "memories", "id": n, "snippet": f"memory {n}"} for n in (1, 2, 3)]
-    return {
-        "context": {
-            "history_current_chat": [f"c{n}" for n in range(1, 5)], "history_recent": [f"r{n}" for n in range(1, 7)],
-            "thoughts": ["t1", "t2"], "memories": memories, "tags_placeholder": [], "running_recap": "so far",
-            "persona": "Iris",
-        },
-        "input": {"payload": {"text": "hi"}},
-        "instructions": "Answer in JSON.",
-        "__pre_reduction_size": 321,
-        "actions": {"message": {"brief": "b"}},
-    }  # fmt: skip
+    context = {"history_current_chat": [f"c{n}" for n in range(1, 5)],
+               "history_recent": [f"r{n}" for n in range(1, 7)], "thoughts": ["t1", "t2"], "memories": memories,
+               "tags_placeholder": [], "running_recap": "so far", "persona": "Iris"}  # fmt: skip
+    return {"context": context, "input": {"payload": {"text": "hi"}}, "instructions": "Answer in JSON.",
+            "__pre_reduction_size": 321, "actions": {"message": {"brief": "b"}}}  # fmt: skip
+
+
+def order(names: list[str], best: Any, space: int, filling: Any = (), long: str = "") -> list[str]:
+    """Return items in the order in which they are added; the first letter of a name tells the section."""
+    items = [Item(SECTIONS[name[0]], None, name, 200 if name[0] == long else 100) for name in names]
+    return [names[n] for n in order_items(items, best, space, **({"filling": filling} if filling else {}))]
+
+
+SECTIONS = {"c": "history_current_chat", "r": "history_recent", "m": "memories", "w": "weather", "x": "running_recap",
+            "s": "saved_memories", "a": "standing_wishes"}  # fmt: skip
 
 
 def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:
     names = [*("c0", "c1", "c2"), *("r0", "r1"), "m0", "m1", "m2", "w0", "w1"]
-    sections = {"c": "history_current_chat", "r": "history_recent", "m": "memories", "w": "weather"}
-    items = [Item(sections[name[0]], None, name, 100) for name in names]
     best = [names.index(name) for name in ("m1", "m2", "m0")]
-
-    def order(space: int) -> str:
-        return " ".join(names[n] for n in order_items(items, best, space))
-
-    assert order(300) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
-    assert order(900) == "c2 c1 m1 m2 m0 r1 w0 c0 r0 w1"
-    assert order(10) == "c2 m1 r1 w0 m2 m0 c1 c0 r0 w1"
-    filled = order_items(items, best, 900, filling=best[1:])
-    assert " ".join(names[n] for n in filled) == "c2 c1 m1 r1 w0 m2 m0 c0 r0 w1"
+    assert " ".join(order(names, best, 300)) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
+    assert " ".join(order(names, best, 900)) == "c2 c1 m1 m2 m0 r1 w0 c0 r0 w1"
+    assert " ".join(order(names, best, 10)) == "c2 m1 r1 w0 m2 m0 c1 c0 r0 w1"
+    assert " ".join(order(names, best, 900, best[1:])) == "c2 c1 m1 r1 w0 m2 m0 c0 r0 w1"
 
 
-def test_c12_p53_what_people_asked_for_is_added_before_the_memories() -> None:
-    sections = {"m": "memories", "s": "saved_memories", "a": "standing_wishes", "c": "history_current_chat"}
-    names = [*(f"m{n}" for n in range(9)), "s0", "s1", "s2", "a0", "a1", "c0"]
-    items = [Item(sections[name[0]], None, name, 100) for name in names]
-    order = [names[n] for n in order_items(items, range(9), 1600)]
-    assert order[:6] == ["c0", "a1", "a0", "s2", "s1", "m0"]  # the newest first, up to a quarter
-    assert [names[n] for n in order_items(items, range(9), 300)][:2] == ["c0", "a1"]  # the newest at least
-
-
-def test_p53_the_running_recap_is_added_before_the_memories_which_get_four_fifths_of_the_rest() -> None:
-    names = [*(f"m{n}" for n in range(9)), "w0", "c0", "x0"]
-    sections = {"m": "memories", "w": "weather", "c": "history_current_chat", "x": "running_recap"}
-    items = [Item(sections[name[0]], None, name, 200 if name == "x0" else 100) for name in names]
-    order = [names[n] for n in order_items(items, range(9), 600)]
-    assert order[:6] == ["c0", "x0", "m0", "m1", "m2", "w0"]
+def test_c12_p53_what_people_asked_for_and_the_recap_go_before_memories_which_get_four_fifths_of_the_rest() -> None:
+    memories = [f"m{n}" for n in range(9)]
+    names = [*memories, "s0", "s1", "s2", "a0", "a1", "c0"]
+    assert order(names, range(9), 1600)[:6] == ["c0", "a1", "a0", "s2", "s1", "m0"]  # the newest first, up to a quarter
+    assert order(names, range(9), 300)[:2] == ["c0", "a1"]  # the newest at least
+    first = order([*memories, "w0", "c0", "x0"], range(9), 600, long="x")[:6]
+    assert first == ["c0", "x0", "m0", "m1", "m2", "w0"]
 
 
 def test_p53_a_recap_keeps_its_title_and_its_end_from_the_beginning_of_a_sentence() -> None:
@@ -101,15 +86,11 @@ def test_p53_one_long_line_takes_a_quarter_and_nothing_else_goes() -> None:
     prompt = {"context": context, "input": {"text": "?"}, "instructions": "Answer. " * 100, "actions": {}}
     fitted = fit(prompt, 30_000)
     left = fitted.prompt["context"]
-    assert fitted.size <= 30_000
-    assert left["memories"] == prompt["context"]["memories"]
-    assert left["history_current_chat"] == prompt["context"]["history_current_chat"]
-    line = left["history_recent"][0]
+    (line,) = left.pop("history_recent")
+    assert fitted.size <= 30_000 and left == {key: context[key] for key in ("history_current_chat", "memories")}
     assert 7_000 < len(line) <= 30_000 // 4
-    assert line.endswith("word…")
-    assert prompt["context"]["history_recent"][0].startswith(line[:-1])
-    assert fitted.left_out == ()
-    assert fitted.notes == ("history_recent: 1 shown in part, for the limit",)
+    assert line.endswith("word…") and str(context["history_recent"][0]).startswith(line[:-1])
+    assert (fitted.left_out, fitted.notes) == ((), ("history_recent: 1 shown in part, for the limit",))
 
 
 def test_p53_room_that_is_left_goes_to_shortened_lines_up_to_a_quarter() -> None:
@@ -171,11 +152,9 @@ def test_p52_a_prompt_that_fits_comes_back_equal_and_new() -> None:
     prompt = example()
     for limit in (None, size(prompt), 10**9):
         fitted = fit(prompt, limit)
-        assert fitted.prompt == prompt
+        assert fitted.prompt == prompt and fitted.prompt is not prompt
         assert list(fitted.prompt["context"]) == list(prompt["context"])
-        assert fitted.prompt is not prompt
-        assert (fitted.left_out, fitted.broken, fitted.parts) == ((), None, {})
-        assert fitted.size == size(prompt)
+        assert (fitted.left_out, fitted.broken, fitted.parts, fitted.size) == ((), None, {}, size(prompt))
 
 
 def test_p51_base64_is_not_cut_for() -> None:
@@ -184,8 +163,7 @@ def test_p51_base64_is_not_cut_for() -> None:
     fitted = fit(prompt, 5000, 2000, lambda text: len(text) // 4)
     assert fitted.prompt == prompt
     fitted = fit(prompt, 350)
-    assert fitted.left_out
-    assert fitted.prompt["input"] == prompt["input"]
+    assert fitted.left_out and fitted.prompt["input"] == prompt["input"]
 
 
 def test_p56_over_limit_names_each_part() -> None:
@@ -193,11 +171,9 @@ def test_p56_over_limit_names_each_part() -> None:
     fitted = fit(prompt, 1500)
     sizes = {"input": 3002, "instructions": size(prompt["instructions"]), "actions": size(prompt["actions"])}
     assert (fitted.broken, fitted.parts) == ("characters", sizes)
-    assert fitted.size == size(fitted.prompt) > 1500
-    assert not fitted.prompt.get("context")
+    assert fitted.size == size(fitted.prompt) > 1500 and not fitted.prompt.get("context")
     by_tokens = fit(prompt, 10**6, 2, lambda text: len(text.split()))
-    assert by_tokens.broken == "tokens"
-    assert by_tokens.parts == {"input": 1, "instructions": 3, "actions": 3}
+    assert (by_tokens.broken, by_tokens.parts) == ("tokens", {"input": 1, "instructions": 3, "actions": 3})
 
 
 def test_p57_a_megabyte_takes_no_longer_than_it_must() -> None:
@@ -233,23 +209,17 @@ def random_prompt(rng: random.Random, most: int = 50) -> dict[str, Any]:
     def hit(n: int) -> dict[str, Any]:
         return {"source": rng.choice(SOURCES), "id": n, "timestamp": "", "snippet": line(4 * most), "tags": ["a"]}
 
-    context: dict[str, Any] = {
-        "history_current_chat": [line(4 * most) for _ in range(rng.randint(0, most))],
-        "history_recent": [line(4 * most) for _ in range(rng.randint(0, most))],
-        "memories": [hit(n) for n in range(rng.randint(0, most))],
-        "tags_placeholder": [],
-        "relationship": {"affinity": 3, "name": line(most)},
-    }
+    chats = ("history_current_chat", "history_recent")
+    context: dict[str, Any] = {name: [line(4 * most) for _ in range(rng.randint(0, most))] for name in chats}
+    context |= {"memories": [hit(n) for n in range(rng.randint(0, most))], "tags_placeholder": []}
+    context["relationship"] = {"affinity": 3, "name": line(most)}
     for name in rng.sample(["thoughts", "ai_diary", "short_term", "saved_memories", 'a "key"'], rng.randint(0, 5)):
         context[name] = [line(2 * most) for _ in range(rng.randint(1, most))]
     if rng.random() < 0.3:
         context["running_recap"] = line(80 * most)
-    return {
-        "context": context,
-        "input": {"type": "message", "payload": {"text": line(6 * most)}},
-        "instructions": line(16 * most),
-        "actions": {f"message_{n}": {"brief": line(most)} for n in range(rng.randint(0, 5))},
-    }
+    actions = {f"message_{n}": {"brief": line(most)} for n in range(rng.randint(0, 5))}
+    given = {"type": "message", "payload": {"text": line(6 * most)}}
+    return {"context": context, "input": given, "instructions": line(16 * most), "actions": actions}
 
 
 SMALL = st.integers(0, 10**6).map(lambda seed: random_prompt(random.Random(seed), 4))
@@ -278,7 +248,8 @@ def test_p53_p55_p59_p60_parts_stay_in_order_and_the_account_is_exact(prompt: An
     left = fitted.prompt.get("context", {})
     for key, value in prompt.get("context", {}).items():
         lost = sum(item.section == key and item.reason == "cut" for item in fitted.left_out)
-        assert count_items(value) == (count_items(left[key]) if key in left else 0) + lost
+        whole, shown = (len(each) if isinstance(each, list) else 1 for each in (value, left.get(key, [])))
+        assert whole == shown + lost
         if key in left:
             assert is_cut_of(left[key], value) if isinstance(value, list) else is_part(left[key], value)
     assert fitted.size == size(fitted.prompt) == len(json.dumps(fitted.prompt, ensure_ascii=False))
@@ -290,7 +261,6 @@ def test_p53_p55_p59_p60_parts_stay_in_order_and_the_account_is_exact(prompt: An
 
 @given(SMALL, st.integers(0, 5), st.integers(1, 200), st.integers(1, 900))
 def test_p55_no_counter_breaks_a_limit(prompt: dict[str, Any], seed: int, limit: int, chars: int) -> None:
-
     def counter(text: str) -> int:  # with no sense at all, but the same for the same text
         return random.Random(f"{seed}{text}").randrange(200)
 
@@ -313,10 +283,8 @@ def test_f64_a_context_of_another_shape_is_only_ever_cut_whole(context: Any) -> 
     prompt = {"context": context, "input": "x" * 50}
     for limit in (1, 70, 80, 200):
         fitted = fit(prompt, limit)
-        assert fitted.broken or fitted.size <= limit
-        assert fitted.size == size(fitted.prompt)
-    assert fit({}, 1).broken
-    assert fit({}, 2).prompt == {}
+        assert (fitted.broken or fitted.size <= limit) and fitted.size == size(fitted.prompt)
+    assert fit({}, 1).broken and fit({}, 2).prompt == {}
 
 
 def test_p18_a_prompt_that_is_no_strict_json_is_made_so_and_noted() -> None:
@@ -356,8 +324,7 @@ def test_p53_the_limit_is_never_exceeded_and_the_room_is_filled() -> None:
         overruns += real > limit
         if fitted.left_out:
             fillings.append(real / limit)
-    assert overruns == 0
-    assert len(fillings) > PROMPTS / 2
+    assert overruns == 0 and len(fillings) > PROMPTS / 2
     assert mean(fillings) > 0.97, mean(fillings)
 
 

@@ -1,7 +1,7 @@
 """From collected values to the prompt and its report: P6 to P9, P12 to P19, P60, F31, F64; what an answer holds."""
 
-import copy
 import json
+import re
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -48,9 +48,7 @@ def test_p8_p15_a_key_of_the_host_with_the_name_of_a_section_is_reported() -> No
         assert name in notes[0] and "canary" not in notes[0]
     wrong = merge_host_context({}, {"persona": {"name": "Iris"}})
     assert wrong == ({}, "", ("hook context: 'persona' is of type dict and is left out",))
-
-
-def test_p8_empty_injections_are_left_out_zero_and_false_are_something() -> None:
+    # empty injections are left out; zero and false are something
     given: dict[str, Any] = {"a": "", "b": [], "c": {}, "d": None, "e": 0, "f": False}
     assert merge_host_context({}, given) == ({"e": 0, "f": False}, "", ())
     assert merge_host_context({}, None) == ({}, "", ())
@@ -69,10 +67,8 @@ def test_p7_p16_an_action_with_eight_keys_keeps_three_and_rubbish_of_the_hook_is
     assert make(actions=["x"], notes=notes)["actions"] == {}
     actions = {"a": 3, 4: {"brief": "b"}, "c": {"brief": "b"}}
     assert make(actions=actions, notes=notes)["actions"] == {"c": {"brief": "b"}}
-    assert notes == [
-        "actions are of type list and are left out",
-        "actions: 2 without name, schema, brief and source are left out",
-    ]
+    parts = "2 without name, schema, brief and source"
+    assert notes == ["actions are of type list and are left out", f"actions: {parts} are left out"]
 
 
 def test_p17_the_size_does_not_count_the_actions() -> None:
@@ -83,7 +79,7 @@ def test_p17_the_size_does_not_count_the_actions() -> None:
     assert made["__pre_reduction_size"] == size(head)
 
 
-def test_p18_the_prompt_is_strict_json_and_each_change_is_noted() -> None:
+def test_g12_p18_the_prompt_is_strict_json_of_its_own_and_each_change_is_noted() -> None:
     notes: list[str] = []
     context = {**EMPTY, "hook": {"x": float("nan"), "d": date(2026, 3, 10)}}
     actions = {"wave": {"brief": b"x", "schema": {"when": NOW}}}
@@ -92,16 +88,11 @@ def test_p18_the_prompt_is_strict_json_and_each_change_is_noted() -> None:
     assert made["actions"] == {"wave": {"schema": {"when": NOW.isoformat()}, "brief": "bytes"}}
     assert made["input"]["payload"]["text"] == "a\ufffd"
     json.dumps(made, allow_nan=False, ensure_ascii=False).encode()
-    assert len(notes) == 5
-    assert any(note.startswith("actions.wave.brief") for note in notes)
-
-
-def test_g12_nothing_handed_in_is_changed_or_shared() -> None:
+    assert len(notes) == 5 and any(note.startswith("actions.wave.brief") for note in notes)
     context = {**EMPTY, "weather": {"now": ["rain"]}}
-    before = copy.deepcopy(context)
     made = make(context=context)
     made["context"]["weather"]["now"].append("sun")
-    assert context == before
+    assert context["weather"] == {"now": ["rain"]}, "nothing handed in is changed or shared"
 
 
 def test_p12_local_time_follows_the_message_s_zone_and_its_switch() -> None:
@@ -116,10 +107,7 @@ def test_p12_local_time_follows_the_message_s_zone_and_its_switch() -> None:
     assert notes == ["time zone 'Mars/Base' is unknown, UTC is used"]
 
 
-KEYS = [
-    *("limit", "limit_tokens", "size", "tokens", "over_limit", "counter"),
-    *("sections", "left_out", "errors", "notes", "search"),
-]
+KEYS = "limit limit_tokens size tokens over_limit counter sections left_out errors notes search"
 
 
 def test_p60_keys_always_stand_in_one_order_and_are_plain_json() -> None:
@@ -127,9 +115,8 @@ def test_p60_keys_always_stand_in_one_order_and_are_plain_json() -> None:
     report.search = {"hits": 3, "x": {1}}
     report.note("a", "b", "a")
     made = report.as_dict()
-    assert list(made) == KEYS
+    assert list(made) == KEYS.split() and made["notes"] == ["a", "b"]
     assert json.loads(json.dumps(made, allow_nan=False)) == made
-    assert made["notes"] == ["a", "b"]
 
 
 def test_g26_no_text_of_foreign_errors_is_in_the_report() -> None:
@@ -137,9 +124,7 @@ def test_g26_no_text_of_foreign_errors_is_in_the_report() -> None:
     report.fail("x", KeyError("the canary sang"))
     report.fail("y", StoreReadError("z" * 5000))
     text = json.dumps(report.as_dict())
-    assert "canary" not in text
-    assert "z" * MAX_MESSAGE_CHARS in text
-    assert "z" * (MAX_MESSAGE_CHARS + 1) not in text
+    assert "canary" not in text and re.findall("zz+", text) == ["z" * MAX_MESSAGE_CHARS]
 
 
 LISTED = {"actions": {"message_web": {"text": ""}}}
@@ -153,15 +138,13 @@ SENT = '{"actions": [{"type": "message_web", "payload": {"text": "Hi"}}]}'
     ('{"actions": [{"type": "fly", "payload": {}}, {"payload": {}}, 7]}', LISTED, "", [], 3),
     ('{"actions": {"type": "message_web"}}', LISTED, "", [], 1),
     ('{"actions": [{"type": "message_web", "payload": 3}]}', LISTED, "", [], 1),
-    ('{"broken', LISTED, "", [], 1),
-    ("", LISTED, "", [], 1),
+    ('{"broken', LISTED, "", [], 1), ("", LISTED, "", [], 1),
     ('{"actions":[{"type":"a","payload":{"text":"one"}},{"type":"b","payl', None, "one", ["a", "b"], 2),
     ('{"actions":[{"type":"rm","payload":{}}]}', {"actions": {}}, "", [], 1),
     ('{"actions":[{"type":"rm","payload":{}}]}', "a prompt as text", "", [], 1),
     ('{"type":"m","payload":{"text":"x"}}', None, "x", ["m"], 0),
     ('{"actions":[{"type":"m","text":"x"}]}', None, "x", ["m"], 0),
-    ('{"text": 5}', None, "", [], 1),
-    ('{"message": {"text": "hi"}}', None, "", [], 1),
+    ('{"text": 5}', None, "", [], 1), ('{"message": {"text": "hi"}}', None, "", [], 1),
     ('Use `{"text": "your text"}` in the file.', None, 'Use `{"text": "your text"}` in the file.', [], 0),
     ("{smiles} Hello Ann!", None, "{smiles} Hello Ann!", [], 0),
     ("{{char}} smiles at you.", None, "{{char}} smiles at you.", [], 0),

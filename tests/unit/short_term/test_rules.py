@@ -29,23 +29,21 @@ def entry(channel: str, minutes: float = 0, user: str = "u1", **more: Any) -> En
     return Entry(more.pop("id", 1), user, channel, NOW - minutes * MINUTE, **more)
 
 
-def test_m3_system_lines_take_a_place_of_the_ten_that_are_looked_at() -> None:
-    messages: list[Any] = said(*(f"m{n}" for n in range(12)))
-    for at in (3, 6, 9):
-        messages[at]["type"] = "system"
-    assert kept(messages, ["a", "b"]) == ["m2", "m4", "m5", "m7", "m8", "m10", "m11", "a", "b"]
-
-
-def test_m3_the_answers_push_out_the_oldest() -> None:
+def test_m3_the_answers_push_out_the_oldest_and_system_lines_take_a_place() -> None:
     messages = said(*(f"m{n}" for n in range(12)))
     assert kept(messages, ["a", "b"]) == [*(f"m{n}" for n in range(4, 12)), "a", "b"]
     assert kept(messages, ["a", "b"], 4) == ["m10", "m11", "a", "b"]
     assert kept(messages, ["a", "b"], 1) == ["b"]
     assert len(kept(messages, ["a", "b"], 200)) == 14
     assert kept(said("a", "  ", "\n", "b"), [" ", "c"]) == ["a", "b", "c"], "blank ones are left out"
+    for at in (3, 6, 9):
+        messages[at]["type"] = "system"
+    assert kept(messages, ["a", "b"]) == ["m2", "m4", "m5", "m7", "m8", "m10", "m11", "a", "b"]
 
 
-def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
+def test_m4_t53_role_and_speaker_are_read_from_any_shape_and_what_nobody_said_is_no_line() -> None:
+    for mark in ({"type": "system"}, {"role": "user", "source": "tool_result"}, {"type": "whatever"}):
+        assert read_messages([{"content": "the code is 7391", **mark}]) == (None,)
     shapes: list[Any] = [
         {"role": "user", "content": "a", "authorName": "Ann", "authorId": 7},
         SimpleNamespace(text="b", from_user=SimpleNamespace(id="u2", full_name="Bob")),
@@ -61,11 +59,6 @@ def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
         ("user", "a", "Ann", "7"), ("user", "b", "Bob", "u2"), ("model", "c", "Iris", ""), ("model", "d", "", ""),
         ("user", "d2", "Sol", "self"), ("user", "d3", "", "self"), ("model", "e f", "", ""), ("user", "g", "Zoe", "u1"),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("mark", [{"type": "system"}, {"role": "user", "source": "tool_result"}, {"type": "whatever"}])
-def test_t53_what_nobody_said_is_no_line(mark: dict[str, str]) -> None:
-    assert read_messages([{"content": "the code is 7391", **mark}]) == (None,)
 
 
 def test_m2_the_seeds_own_names_are_read() -> None:
@@ -87,11 +80,9 @@ def test_m2_the_seeds_own_names_are_read() -> None:
 
 
 def test_m7_keys_in_text_form() -> None:
-    assert build_key("u1", "c") == "shortterm:user:u1:c"
-    assert build_key("u1", "c", "0") == "shortterm:user:u1:c:0"
-    assert build_key("s%1", "c", "a:b") == "shortterm:user:s%251:c:a%3Ab"
-    assert build_key("a:b", "c") == "shortterm:user:a%3Ab:c"
-    assert build_key("a", "b:c") == "shortterm:user:a:b%3Ac"
+    keys = {("u1", "c"): "u1:c", ("u1", "c", "0"): "u1:c:0", ("s%1", "c", "a:b"): "s%251:c:a%3Ab",
+            ("a:b", "c"): "a%3Ab:c", ("a", "b:c"): "a:b%3Ac"}  # fmt: skip
+    assert all(build_key(*parts) == f"shortterm:user:{key}" for parts, key in keys.items())
 
 
 @pytest.mark.parametrize(("age", "summary_age", "lives", "has_summary"), [

@@ -36,23 +36,18 @@ def test_s12_g18_recaps_are_told_oldest_first_one_a_line_within_a_share_of_the_p
     assert concatenate(["one\n\n two ", "", "three\r\nfour"]) == "one two\nthree four"
     assert (limit_tokens(100, "percent", 8192), limit_tokens(500, "absolute", 8192)) == (8192, 500)
     assert limit_tokens(500, "percent", 8192) == 819, "more than a hundred is the default"
+    assert add_lines("a\nb", ["b", "c", " "]) == "a\nb\nc", "a line that is there is not added again"
 
 
-def test_s3_values_are_of_their_kind() -> None:
+def test_s3_values_are_of_their_kind_or_refused_without_repeating_them() -> None:
     kept = [("edited", False, None), ("exclude", 1, True), ("scene_recap_versions", ("A", "B"), ["A", "B"]),
             ("scene_recap_current_index", 0, 0), ("scene_recap_current_index", 2**31 - 1, 2**31 - 1)]  # fmt: skip
     assert [read_value(key, value) for key, value, _ in kept] == [as_kept for _, _, as_kept in kept]
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("memory", 3), ("exclude", 2), ("scene_recap_versions", ["A", 2]), ("scene_recap_current_index", -1),
-     ("scene_recap_current_index", 2**31), ("scene_recap_current_index", True), ("scene_recap_metadata", ["a"])],
-)  # fmt: skip
-def test_s3_another_kind_is_refused_without_repeating_the_value(key: str, value: Any) -> None:
-    with pytest.raises(MessageError, match=f"^{key} is of type {type(value).__name__}.") as raised:
-        read_value(key, value)
-    assert raised.value.fields == (key,)
+    index, wrong = "scene_recap_current_index", [("memory", 3), ("exclude", 2), ("scene_recap_versions", ["A", 2])]
+    for key, value in (*wrong, (index, -1), (index, 2**31), (index, True), ("scene_recap_metadata", ["a"])):
+        with pytest.raises(MessageError, match=f"^{key} is of type {type(value).__name__}.") as raised:
+            read_value(key, value)
+        assert raised.value.fields == (key,)
 
 
 def test_s35_ranges_are_in_numeric_order_and_of_changes_alone() -> None:
@@ -89,6 +84,8 @@ def test_s29_without_a_version_all_scenes_but_the_newest_are_taken() -> None:
     assert (one, numbers(one)) == (RecapPlan(None, (ONE,)), (1, 0, 0, 10))
     assert (three, numbers(three)) == (RecapPlan(None, (ONE, TWO), 1), (2, 1, 0, 20))
     assert plan_recap([], [], None) is None
+    assert read_scenes({"scenes": [[1, 10, 0], [1], "x", [1, "a", 2]]}) == (ONE,), "broken data is left out"
+    assert read_scenes({"scenes": "x"}) is read_scenes({}) is None
 
 
 def test_s29_an_edited_scene_makes_it_anew_from_the_version_before() -> None:
@@ -103,34 +100,24 @@ def test_s29_an_edited_scene_makes_it_anew_from_the_version_before() -> None:
     assert plan_recap(newest_changed, [*versions, again], 2) == RecapPlan(again, tuple(newest_changed[2:]))
 
 
-def test_s29_a_scene_that_is_gone_or_new_in_the_middle_counts_as_changed() -> None:
+def test_s29_a_scene_that_is_gone_or_new_in_the_middle_counts_as_changed_and_deleted_messages_do_not() -> None:
     versions = [version(0, ONE), version(1, ONE, TWO, THREE)]
     assert plan_recap([ONE, THREE], versions, 1) == RecapPlan(versions[0], (THREE,))
     between = CoveredScene(9, 15, 0)
     made = plan_recap([ONE, between, TWO, THREE], versions, 1)
     assert made == RecapPlan(versions[0], (between, TWO, THREE))
     assert plan_recap([], versions, 1) is None
-
-
-def test_s29_messages_deleted_before_a_scene_change_nothing() -> None:
     stored = version(0, ONE, TWO)
     moved = [CoveredScene(1, 7, 0), CoveredScene(2, 17, 0)]
     assert plan_recap(moved, [stored], 0) is None
     assert plan_recap([*moved, CoveredScene(3, 20, 0)], [stored], 0) == RecapPlan(stored, (CoveredScene(3, 20, 0),))
 
 
-def test_read_scenes_of_broken_data_are_left_out() -> None:
-    assert read_scenes({"scenes": [[1, 10, 0], [1], "x", [1, "a", 2]]}) == (ONE,)
-    assert read_scenes({"scenes": "x"}) is None
-    assert read_scenes({}) is None
-
-
 def test_s14_the_oldest_sentences_go_first() -> None:
-    text = "One. Two. Three.\nFour."
-    fitted = [fit_text(text, lambda part, n=n: len(part) <= n) for n in (22, 21, 16, 11, 5, 4)]  # type: ignore[misc]
-    assert fitted == [
-        (text, 0), ("Two. Three.\nFour.", 1), ("Three.\nFour.", 2), ("Four.", 3), ("Four.", 3), ("", 4)
-    ]  # fmt: skip
+    text, least = "One. Two. Three.\nFour.", {22: 0, 21: 1, 16: 2, 11: 3, 5: 3, 4: 4}
+    parts = (text, "Two. Three.\nFour.", "Three.\nFour.", "Four.", "")
+    for limit, dropped in least.items():
+        assert fit_text(text, lambda part, n=limit: len(part) <= n) == (parts[dropped], dropped)  # type: ignore[misc]
 
 
 @given(st.text("ab. \n", max_size=60), st.integers(0, 40))
@@ -138,13 +125,7 @@ def test_s14_what_fits_is_within_the_limit_and_stays_at_every_higher_one(text: s
     text = text.strip()
     fitted, dropped = fit_text(text, lambda part: len(part) <= limit)
     more, fewer = fit_text(text, lambda part: len(part) <= limit + 3)
-    assert len(fitted) <= limit
-    assert more.endswith(fitted)
-    assert fewer <= dropped
-
-
-def test_g23_a_line_that_is_there_is_not_added_again() -> None:
-    assert add_lines("a\nb", ["b", "c", " "]) == "a\nb\nc"
+    assert len(fitted) <= limit and more.endswith(fitted) and fewer <= dropped
 
 
 DAY = datetime(2026, 3, 10, tzinfo=UTC)

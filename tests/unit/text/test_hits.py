@@ -31,22 +31,17 @@ def test_t35_the_snippet_stands_around_the_match(at: int, length: int) -> None:
     place = find_match(text.upper(), ["needle"])
     assert place == (at, 6)
     shown = snippet_around(text, *place, 400)
-    assert len(shown) == length
-    assert "needle" in shown
+    assert len(shown) == length and "needle" in shown
     assert snippet_of_match([None, "nothing", text], ["needle"], 400) == shown
     assert snippet_of_match([None, "nothing"], ["needle"], 400) is None
 
 
 def test_t35_the_passage_with_the_most_keywords_is_shown() -> None:
-    text = (
-        f"A plum cake. {'Flour and butter, then wait. ' * 30}Bake the plum cake at 180 degrees. {'Let it cool. ' * 50}"
-    )
+    text = f"A plum cake. {'Flour, then wait. ' * 45}Bake the plum cake at 180 degrees. {'Let it cool. ' * 50}"
     shown = snippet_of_match([text], ["plum", "cake", "degrees"], 100)
     assert shown is not None and "plum cake at 180 degrees" in shown
     assert (snippet_of_match([text], ["plum"], 100) or "").startswith("A plum cake.")
-
-
-def test_t35_a_short_text_comes_whole_and_a_long_match_from_its_beginning() -> None:
+    # a short text comes whole and a long match from its beginning
     assert snippet_around("a cat", 2, 3, 400) == "a cat"
     assert snippet_around("ab" + "c" * 500 + "d", 2, 500, 400) == "..." + "c" * 400 + "..."
 
@@ -54,14 +49,13 @@ def test_t35_a_short_text_comes_whole_and_a_long_match_from_its_beginning() -> N
 def test_t35_the_first_match_counts_and_folding_does_not_move_it() -> None:
     for keywords in (["tea", "fine"], ["fine", "tea"], ["fi", "fine", "tea"]):
         assert find_match("ß ß ﬁne tea", keywords) == (4, 3)
-    assert find_match("ﬁﬁﬁ" * 1000 + "tea", ["tea"]) == (3000, 3)
-    assert find_match("e\u0301" * 3000 + "tea", ["tea"]) == (6000, 3)
-    assert find_match("😀" * 3000 + "tea", ["😀tea"]) == (2999, 4)
-    assert find_match("Cafe\u0301", ["cafe"]) == (0, 5)
-    assert find_match("e\u0640\u0301" * 30 + "tea", ["tea"]) == (90, 3)
-    assert find_match("हिन्दी " * 90 + "बैठक", ["बैठक"]) == (630, 4)
-    assert find_match("cats, bobcat, cat", ["cat"]) == (14, 3)
-    assert find_match("a", [""]) is None
+    for text, keyword, place in (
+        ("ﬁﬁﬁ" * 1000 + "tea", "tea", (3000, 3)), ("e\u0301" * 3000 + "tea", "tea", (6000, 3)),
+        ("😀" * 3000 + "tea", "😀tea", (2999, 4)), ("Cafe\u0301", "cafe", (0, 5)), ("a", "", None),
+        ("e\u0640\u0301" * 30 + "tea", "tea", (90, 3)), ("हिन्दी " * 90 + "बैठक", "बैठक", (630, 4)),
+        ("cats, bobcat, cat", "cat", (14, 3)),
+    ):  # fmt: skip
+        assert find_match(text, [keyword]) == place
 
 
 @given(texts, st.data())

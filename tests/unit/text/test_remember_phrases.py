@@ -169,9 +169,12 @@ def test_t46_given_phrases_replace_their_group_alone() -> None:
         assert should_remember("Mark this: it rains", None, [own]) and not should_remember("It rains", None, [own])
 
 
-def test_t46_languages_add_up_and_unknown_ones_add_nothing() -> None:
+def test_t46_languages_add_up_unknown_ones_add_nothing_and_refusals_win_in_every_one() -> None:
     assert should_remember("Merk dir: ich wohne in Rom", None, [ENGLISH, load_phrases("DE"), load_phrases("xx")])
     assert load_phrases("xx") == load_phrases("../en") == dict.fromkeys(remember_phrases.GROUPS, ())
+    for text in ("Merk dir das bitte nicht, ich heiße Jonas", "No lo guardes, me llamo Ada",
+                 "私の名前はエイダ、でも覚えないで"):  # fmt: skip
+        assert not should_remember(text, None, known(text)), text
 
 
 def example(phrase: str) -> str:
@@ -196,15 +199,6 @@ def test_t46_every_shipped_phrase_does_what_its_group_says(language: str) -> Non
         assert not should_remember(example(phrase), None, [phrases]), phrase
 
 
-def test_t46_refusals_win_in_every_language() -> None:
-    for text in (
-        "Merk dir das bitte nicht, ich heiße Jonas",
-        "No lo guardes, me llamo Ada",
-        "私の名前はエイダ、でも覚えないで",
-    ):
-        assert not should_remember(text, None, known(text)), text
-
-
 OPENINGS = {
     "en": ("call me ", "Call me!", "from now on", "From now on, please", "always", "please remember", "Remember that.",
            "My name is", "please always answer", "I prefer", "don't call me", "Hi, call me \U0001f98a", "I live in"),
@@ -221,7 +215,7 @@ OPENINGS = {
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_c12_a_request_without_content_states_nothing(language: str) -> None:
+def test_c12_a_request_without_content_states_nothing_and_a_short_one_with_content_does(language: str) -> None:
     """`call me` with nothing behind it stood in every later prompt as an instruction."""
     phrases = load_phrases(language)
     for text in OPENINGS[language]:
@@ -229,23 +223,15 @@ def test_c12_a_request_without_content_states_nothing(language: str) -> None:
         assert read_instructions(text, Settings(languages=(language,))) == (), text
         assert not should_remember(text, None, [phrases]) or is_request(text, [phrases]), text
         assert asked_before(text, [phrases]) is None, text
+    for text in ("call me Al", "Always in French, please", "I'm vegan", "No emojis", "nenn mich Jo", "叫我小明",
+                 "Joと呼んで", "зови меня Аня"):  # fmt: skip
+        assert is_in(text, "wishes") is ("Always" not in text)
 
 
-@pytest.mark.parametrize("text", [
-    "call me Al", "Always in French, please", "I'm vegan", "No emojis", "nenn mich Jo", "叫我小明", "Joと呼んで",
-    "зови меня Аня",
-])  # fmt: skip
-def test_c12_short_requests_with_content_are_kept(text: str) -> None:
-    assert is_in(text, "wishes") is ("Always" not in text)
-
-
-@pytest.mark.parametrize("text", [
-    "My plane goes at seven. Remember that!",
-    "Please remember:\n- milk\n- eggs",
-    'Remember "the tide is at noon today".',
-])  # fmt: skip
-def test_c24_content_beside_a_request_is_saved(text: str) -> None:
-    assert asked_before(text, known(text)) == (text, "phrase")
+def test_c24_content_beside_a_request_is_saved() -> None:
+    for text in ("My plane goes at seven. Remember that!", "Please remember:\n- milk\n- eggs",
+                 'Remember "the tide is at noon today".'):  # fmt: skip
+        assert asked_before(text, known(text)) == (text, "phrase")
     assert is_request("Remember that!", known("Remember that!"))  # what `said` of a host may be
 
 
@@ -257,10 +243,8 @@ def test_c24_content_beside_a_request_is_saved(text: str) -> None:
     ("Mi tren sale a las nueve. Recuerda eso", "Mi tren sale a las nueve."),
     ("Mon train part à neuf heures. N'oublie pas.", "Mon train part à neuf heures."),
     ("電車は九時に出ます。覚えておいて。", "電車は九時に出ます。"),
-    ("What time is it? Remember that!", None),
-    ("I love tea. He said the code is 4711. Remember that!", None),
-    ("The train is late. Don't remember that.", None),
-    ("Remember that!", None),
+    ("What time is it? Remember that!", None), ("I love tea. He said the code is 4711. Remember that!", None),
+    ("The train is late. Don't remember that.", None), ("Remember that!", None),
 ])  # fmt: skip
 def test_l18_a_bare_request_to_remember_means_the_sentence_before_it(text: str, expected: str | None) -> None:
     asked = [each.text for each in read_statements(text, known(text)) if "explicit" in each.groups]
@@ -271,15 +255,12 @@ def test_t47_phrases_match_on_word_boundaries() -> None:
     def holds(text: str, *phrases: str) -> bool:
         return may_state(text, ("facts",), [{"facts": phrases}])
 
-    assert holds("Note  that I moved", "note that")
-    assert not holds("a notebook that", "note that")
-    assert not holds("footnote that", "note that")
-    assert holds("footnote that; note\nthat", "note that")
-    assert holds("NOTE THAT", "Note  that")
-    assert holds("don\u2019t forget", "don't forget")
-    assert holds("don't forget", "don\u2019t forget")
-    assert not holds("cafe\u0301s", "cafe")
-    assert holds("hey @memory!", "@memory")
+    for text, phrase in (("Note  that I moved", "note that"), ("footnote that; note\nthat", "note that"),
+                         ("NOTE THAT", "Note  that"), ("don\u2019t forget", "don't forget"),
+                         ("don't forget", "don\u2019t forget"), ("hey @memory!", "@memory")):  # fmt: skip
+        assert holds(text, phrase), text
+    for text, phrase in (("a notebook that", "note that"), ("footnote that", "note that"), ("cafe\u0301s", "cafe")):
+        assert not holds(text, phrase), text
     assert not holds("anything", "", "  ")
 
 
@@ -336,20 +317,15 @@ def test_c12_a_ban_for_a_pregnancy_replaces_no_other() -> None:
 
 
 @pytest.mark.parametrize(("ending", "wish"), [
-    ("Stop calling me Jo", "Call me Kim"),
-    ("Don't call me Joe", "Call me Joanna"),
-    ("Don't call me Annabel", "Call me Anna"),
+    ("Stop calling me Jo", "Call me Kim"), ("Don't call me Joe", "Call me Joanna"),
+    ("Don't call me Annabel", "Call me Anna"), ("You can speak English again", "Never use emojis"),
     ("Don't call me Mr. Smith anymore", "Please call me Mr. Jones from now on"),
-    ("Nenn mich bitte nicht mehr Jo", "Nenn mich ab jetzt bitte Kim"),
-    ("You can speak English again", "Never use emojis"),
-    ("I quit being late", "I am vegetarian"),
-    ("Tables are fine again", "Never use emojis"),
-    ("Stop using so many emojis", "Never use emojis"),
-    ("Hör auf, Tabellen zu benutzen", "Benutze nie Tabellen"),
+    ("Nenn mich bitte nicht mehr Jo", "Nenn mich ab jetzt bitte Kim"), ("I quit being late", "I am vegetarian"),
+    ("Tables are fine again", "Never use emojis"), ("Stop using so many emojis", "Never use emojis"),
+    ("Hör auf, Tabellen zu benutzen", "Benutze nie Tabellen"), ("Basta de nueces", "Soy alérgica a las nueces"),
     ("Forget the peanuts, I will buy them", "I'm allergic to peanuts"),
     ("No more long sentences", "Always answer in short sentences"),
     ("I don't want you to apologize all the time.", "My time zone is CET."),
-    ("Basta de nueces", "Soy alérgica a las nueces"),
 ])  # fmt: skip
 def test_c12_another_wish_stays(ending: str, wish: str) -> None:
     (stated,) = read_instructions(wish, Settings())
@@ -394,7 +370,7 @@ def test_c12_plain_statements_are_no_wishes_and_short_wishes_are(text: str, begi
 
 
 def test_c12_a_form_of_address_is_no_name() -> None:
-    """`You may say du` would replace `call me Kim`."""
+    # `You may say du` would replace `call me Kim`
     for text, is_name in (("du kannst ruhig Du zu mir sagen", False), ("du kannst Kim zu mir sagen", True)):
         (read,) = read_instructions(text, Settings())
         assert read.begins and ("name" in read.topics) is is_name

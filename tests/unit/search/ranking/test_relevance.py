@@ -41,22 +41,19 @@ def read(candidate: Candidate, text: str = "hm") -> ScoredRow:
     )  # fmt: skip
 
 
-def test_t29_other_reasons_never_decide_alone() -> None:
+def test_t16_t29_other_reasons_never_decide_alone_but_the_day_asked_for_does() -> None:
     others = {"person": 1.0, "length": 1.0, "time": 1.0, "number": 1.0}
     found = scored({"context": 1.0, **others}, others)
     assert found[0] > 0 == found[1]
+    others = {"context": 0.0, "length": 1.0}
+    found = scored({**others, "day": 1.0}, {**others, "time": 1.0})
+    assert found[0] > 8 and found[1] == 0
 
 
 @pytest.mark.parametrize(("word", "tag"), [("cafe", "cafe"), ("cafe", "café"), ("かめら", "カメラ"), ("елка", "ёлка")])
 def test_t29_a_tag_that_a_text_holds_as_a_word_counts_once(word: str, tag: str) -> None:
     alone = WordScorer([QueryTerm(word, "keyword"), QueryTerm(tag, "tag")], [1.0, 1.0], 10.0)
     assert alone.score({0: (1, True), 1: (1, True)}, 10) == alone.score({0: (1, True)}, 10)
-
-
-def test_t16_a_row_of_the_day_asked_for_fits_by_its_day() -> None:
-    others = {"context": 0.0, "length": 1.0}
-    found = scored({**others, "day": 1.0}, {**others, "time": 1.0})
-    assert found[0] > 8 and found[1] == 0
 
 
 def test_t27_a_short_row_gains_what_the_best_passage_of_its_neighbour_is_worth() -> None:
