@@ -22,35 +22,21 @@ JOBS = (
     "cancel count_operations enqueue_operation list_operations ListedOperation Operation OperationRun "
     "retry_operation run_pending Worker"
 )
+NOUNS = (
+    "chat_history_cache synth_core_memory semantic conversations short_term lifelong stories personas relationships "
+    "ai_diary synth_tagging"
+)
 DOORS: dict[str, tuple[str, ...] | None] = {
-    "prompt_engine.memory": None,
-    "prompt_engine.prompt_engine": None,
-    "prompt_engine.privacy": None,
+    **dict.fromkeys(("prompt_engine.memory", "prompt_engine.prompt_engine", "prompt_engine.privacy")),
     "prompt_engine.scope": ("Scope", "use_scope"),
-    "prompt_engine.chat_history_cache": None,
-    "prompt_engine.synth_core_memory": None,
-    "prompt_engine.semantic": None,
-    "prompt_engine.conversations": None,
-    "prompt_engine.short_term": None,
-    "prompt_engine.lifelong": None,
-    "prompt_engine.stories": None,
-    "prompt_engine.personas": None,
-    "prompt_engine.relationships": None,
-    "prompt_engine.ai_diary": None,
-    "prompt_engine.synth_tagging": None,
-    "prompt_engine.history_engine": ("HistoryEngine",),
-    "prompt_engine.jobs": tuple(JOBS.split()),
-    "prompt_engine.db": None,
-    "prompt_engine.web": None,
-    "prompt_engine.llm": ("ChatClient", "ask"),
-    "prompt_engine.forgetting": ("Forgotten",),
-    "prompt_engine.tokens": None,
-    "prompt_engine.transcripts": None,
-    "prompt_engine.config": ("Problem", "Row", "check", "load", "set_in_file", "show"),
-    "prompt_engine.transfer": None,
+    **dict.fromkeys(f"prompt_engine.{name}" for name in NOUNS.split()),
+    "prompt_engine.history_engine": ("HistoryEngine",), "prompt_engine.jobs": tuple(JOBS.split()),
+    "prompt_engine.db": None, "prompt_engine.web": None, "prompt_engine.llm": ("ChatClient", "ask"),
+    "prompt_engine.forgetting": ("Forgotten",), "prompt_engine.tokens": None, "prompt_engine.transcripts": None,
+    "prompt_engine.config": ("Problem", "Row", "check", "load", "set_in_file", "show"), "prompt_engine.transfer": None,
     "prompt_engine.transfer.imports": ("ImportResult", "import_file"),
     "prompt_engine.transfer.exports": ("ExportResult", "export_chat"),
-}
+}  # fmt: skip
 """Module to the names listed; None lists its `__all__`."""
 
 MADE_BY_HOSTS = frozenset({"Memory", "Worker"})
@@ -71,7 +57,6 @@ keys listed.
 
 
 def text() -> str:
-    """Return what the page should hold."""
     names = ", ".join(f"`{name}`" for name in prompt_engine.__all__ if name != "aio")
     parts = [HEAD.replace("NAMES", names)]
     for door in DOORS:
@@ -83,7 +68,6 @@ def text() -> str:
 
 
 def list_names(door: str) -> tuple[str, ...]:
-    """Return the public names of a door."""
     return DOORS[door] or tuple(importlib.import_module(door).__all__)
 
 
@@ -109,7 +93,6 @@ def _is_shape(value: Any) -> bool:
 
 
 def _fields(name: str, value: Any) -> str:
-    """Return the fields of a TypedDict or dataclass, one a line."""
     shown = [f"    {field}: {_named(kind)}" for field, kind in value.__annotations__.items()]
     return "\n".join([f"class {name}{'(TypedDict)' if is_typeddict(value) else ''}:", *shown])
 
@@ -137,7 +120,6 @@ def read_signature(value: Any) -> inspect.Signature:
 
 
 def write_call(name: str, value: Any) -> str:
-    """Return a call with its arguments and result on one line."""
     signature = read_signature(value)
     empty = signature.empty
     parameters = [

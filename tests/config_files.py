@@ -72,7 +72,6 @@ In Python the same names in lower case are the fields of `config.Settings`:
 
 
 def config_yaml(flags: Mapping[str, Flag] = FLAGS) -> str:
-    """Return config.yaml: every flag explained, every line a comment, no secret's line."""
     parts = [_YAML_HEAD]
     for group, meaning in GROUPS.items():
         parts.append(f"\n# {f'---- {group} '.ljust(_WIDTH - 2, '-')}\n# {meaning}\n")
@@ -81,16 +80,11 @@ def config_yaml(flags: Mapping[str, Flag] = FLAGS) -> str:
 
 
 def _yaml_entry(declared: Flag) -> str:
-    told = textwrap.wrap(declared.help, _WIDTH - 2) + textwrap.wrap(
-        f"May be {declared.kind.allowed}. Default: {declared.shown_default()}.", _WIDTH - 2
-    )
+    told = [declared.help, f"May be {declared.kind.allowed}. Default: {declared.shown_default()}."]
     if declared.secret:
-        told += textwrap.wrap(
-            f"{declared.name} is a secret. Better than a line here is the variable {declared.name}, or the variable "
-            f"{declared.name}_FILE with the path of a file that holds it.",
-            _WIDTH - 2,
-        )
-    lines = ["", *(f"# {line}" for line in told)]
+        better = f"Better than a line here is the variable {declared.name}, or the variable {declared.name}_FILE"
+        told.append(f"{declared.name} is a secret. {better} with the path of a file that holds it.")
+    lines = ["", *(f"# {line}" for text in told for line in textwrap.wrap(text, _WIDTH - 2))]
     if not declared.secret:
         lines.append(f"#{declared.name}: {write_yaml_value(declared.default)}")
     return "\n".join(lines) + "\n"
@@ -110,7 +104,6 @@ def write_yaml_value(value: Any) -> str:
 
 
 def config_md(flags: Mapping[str, Flag] = FLAGS) -> str:
-    """Return docs/config.md: how flags are set, and a table of them per group."""
     parts = [_GUIDE_HEAD]
     for group, meaning in GROUPS.items():
         parts.append(f"\n### {group}\n\n{meaning}\n\n| Flag | Default | May be | What it does |\n|---|---|---|---|\n")
@@ -136,9 +129,7 @@ def schema_of(kind: Any) -> dict[str, Any]:
             return {"enum": [0, 1, False, True]}
         case types.Number():
             name = "integer" if kind.is_whole else "number"
-            return {
-                "type": [name, "null"] if kind.is_optional else name, "minimum": kind.low, "maximum": kind.high,
-            }  # fmt: skip
+            return {"type": [name, "null"] if kind.is_optional else name, "minimum": kind.low, "maximum": kind.high}
         case types.Choice():
             return {"enum": list(kind.options)}
         case types.Key():
@@ -157,7 +148,6 @@ def schema_of(kind: Any) -> dict[str, Any]:
 
 
 def build_schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
-    """Return the JSON Schema of config.yaml, for editors."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "config.yaml of the prompt engine",
@@ -176,11 +166,9 @@ def build_schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
 
 def build_files() -> dict[str, str]:
     """Return path to text of every file that is made from the flags."""
-    return {
-        "config.yaml": config_yaml(),
-        "docs/config.schema.json": json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n",
-        "docs/config.md": config_md(),
-    }
+    return {"config.yaml": config_yaml(),
+            "docs/config.schema.json": json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n",
+            "docs/config.md": config_md()}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -75,7 +75,6 @@ _unmarked: dict[str, float] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let `--update-golden` write the expected prompts of tests/golden anew."""
     parser.addoption("--update-golden", action="store_true", help="write tests/golden/*/expected.json anew")
 
 
@@ -87,7 +86,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Name the engines and their versions."""
     session = config.stash[SESSION]
     partial = " (TEST_SERVERS chose a part of them)" if os.environ.get("TEST_SERVERS") else ""
     return [f"engines: {session.describe()}{partial}", *(f"PROBLEM: {text}" for text in session.problems)]
@@ -129,7 +127,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Stop the servers."""
     if SESSION in config.stash:
         config.stash[SESSION].stop()
 
@@ -216,7 +213,6 @@ def _database(config: pytest.Config, engine: str, label: str, folder: Path) -> I
 
 @pytest.fixture
 def fresh_url(request: pytest.FixtureRequest, engine_name: str, tmp_path: Path) -> Iterator[str]:
-    """An empty database per test and engine."""
     yield from _database(request.config, engine_name, request.node.name, tmp_path)
 
 
@@ -238,13 +234,11 @@ def _migrated(config: pytest.Config, engine: str, label: str, folder: Path) -> I
 def migrated_url(
     request: pytest.FixtureRequest, engine_name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """An empty database with all tables per module and engine; `open_db` makes those of SQLite."""
     yield from _migrated(request.config, engine_name, request.path.stem, tmp_path_factory.mktemp("sqlite"))
 
 
 @pytest.fixture
 def fresh_migrated_url(request: pytest.FixtureRequest, engine_name: str, tmp_path: Path) -> Iterator[str]:
-    """An empty database with all tables per test and engine; `open_db` makes those of SQLite."""
     yield from _migrated(request.config, engine_name, request.node.name, tmp_path)
 
 
@@ -258,7 +252,6 @@ def db(migrated_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def make_server() -> Iterator[Callable[..., Server]]:
-    """Return a function that starts a private server, which the test may kill and restart; it is stopped afterwards."""
     started: list[Server] = []
 
     def make(name: str, **settings: Any) -> Server:
@@ -273,7 +266,6 @@ def make_server() -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Run in an empty folder, and leave the process without a default database and hooks afterwards."""
     from core import hooks
     from core.calls import defaults
 
@@ -291,7 +283,6 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Remember unmarked tests that took long."""
     if report.when == "call" and report.duration > SLOW_SECONDS and "slow" not in report.keywords:
         _unmarked[report.nodeid] = report.duration
 

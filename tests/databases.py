@@ -32,12 +32,10 @@ class Handed:
         self._form: dict[str, Any] = {}
 
     def take(self, engine: str) -> str | None:
-        """Return the URL of an empty, migrated database, None where there is none yet."""
         free = self._free.get(engine)
         return free.pop() if free else None
 
     def made(self, engine: str, url: str) -> None:
-        """Make the tables in an empty database and remember what they look like."""
         with closing(Database(url)) as db:
             migrating.migrate(db)
             if engine not in self._form:

@@ -49,11 +49,8 @@ CLASSES = {
     "treatment therapy": "therapy#1 surgery#1 operation#6", "exam": "examination#2", "degree": "academic_degree#1",
     "body": "external_body_part#1",
 }  # fmt: skip
-_NAMES = """
-country city state continent river lake mountain island language religion month weekday planet holiday currency cheese
-wine
-"""
-NAMES = frozenset(_NAMES.split())
+_NAMES = "country city state continent river lake mountain island language religion month weekday planet holiday"
+NAMES = frozenset(f"{_NAMES} currency cheese wine".split())
 """Classes whose kinds are written with a capital; elsewhere a capital is a name of biology."""
 MANY, MANY_NAMES = 500, 500
 """Most kinds of a class: those with the most relations to other nouns, which are the best known."""
@@ -62,8 +59,6 @@ USUAL = 3
 
 
 class Nouns:
-    """The nouns of WordNet, by their place in its file."""
-
     def __init__(self, folder: Path) -> None:
         self.words: dict[int, list[str]] = {}
         self.below: dict[int, list[int]] = {}
@@ -101,7 +96,6 @@ class Nouns:
 
 
 def write(folder: Path) -> None:
-    """Write the part of the file of English that comes from WordNet."""
     nouns, lines = Nouns(folder), list[str]()
     for heads, senses in sorted(CLASSES.items()):
         with_names = heads.split()[0] in NAMES

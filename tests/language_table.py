@@ -21,7 +21,6 @@ _HEAD = (
 
 
 def list_languages() -> list[str]:
-    """Return the languages that have any data, in order."""
     folders = ("stop_words", "word_forms", "questions", "calendar", "remember")
     return sorted(SNOWBALL | {path.stem for folder in folders for path in find(f"prompts/{folder}").iterdir()})
 
@@ -41,16 +40,11 @@ def _name_all_but(codes: list[str]) -> str:
 
 def _build_row(code: str) -> str:
     rules = read_rules(code)
-    cells = (
-        f"`{code}`",
-        str(len(stop_words(code)) or ""),
-        str(len(common_words(code)) or ""),
-        "Snowball" if code in SNOWBALL and code not in _OWN_RULES else "own" if code in _OWN_RULES else "",
-        str(len(read_paradigms(code)) or ""),
-        str(len(read_families(code)) or ""),
-        "yes" if "links" in rules else "",
-        *("yes" if _has(folder, code) else "" for folder in ("questions", "remember")),
-    )
+    paradigms, families = (str(len(read(code)) or "") for read in (read_paradigms, read_families))
+    cells = (f"`{code}`", *(str(len(read(code)) or "") for read in (stop_words, common_words)),
+             "own" if code in _OWN_RULES else "Snowball" if code in SNOWBALL else "",
+             *(paradigms, families, "yes" if "links" in rules else ""),
+             *("yes" if _has(folder, code) else "" for folder in ("questions", "remember")))  # fmt: skip
     return f"| {' | '.join(cells)} |\n".replace("|  |", "| |").replace("|  |", "| |")
 
 
@@ -59,7 +53,6 @@ def _has(folder: str, code: str) -> bool:
 
 
 def build_page() -> str:
-    """Return the page with the table."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
     return f"{before}{START}\n{build_table()}\n{END}{rest.partition(END)[2]}"
 

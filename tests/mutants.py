@@ -74,8 +74,6 @@ OWN_NAMES = {
 
 
 class Mutant(NamedTuple):
-    """One change of one file."""
-
     file: str
     line: int
     before: str
@@ -85,7 +83,6 @@ class Mutant(NamedTuple):
 
 
 def list_mutants(file: Path) -> Iterator[Mutant]:
-    """Yield every change of a file."""
     source = file.read_bytes()
     starts = [0, *itertools.accumulate(map(len, source.splitlines(keepends=True)))]
     for node, after in _list_changes(ast.parse(source)):
@@ -165,7 +162,6 @@ def list_near_tests(file: str) -> list[str]:
 
 
 def is_noticed(copy: Path, tests: list[str]) -> bool:
-    """Return whether a test of these fails in the copy."""
     if not tests:
         return False
     options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow and not checkout"]

@@ -47,14 +47,8 @@ HEAD = "# What docs/public.md promises, one name a line. Written by: python -m t
 
 
 def build_text() -> str:
-    """Return what the file should hold."""
-    sections = {
-        "Python": list_python(),
-        "Scripts": list_scripts(),
-        "Routes": list_routes(),
-        "MCP tools": list_tools(),
-        "Commands": list_commands(),
-    }
+    sections = {"Python": list_python(), "Scripts": list_scripts(), "Routes": list_routes(), "MCP tools": list_tools(),
+                "Commands": list_commands()}  # fmt: skip
     return HEAD + "".join(f"\n## {title}\n\n" + "".join(f"{x}\n" for x in lines) for title, lines in sections.items())
 
 
@@ -121,7 +115,6 @@ def list_adapter(module: str) -> Iterator[str]:
 
 
 def list_scripts() -> Iterator[str]:
-    """Yield the scripts of sql/maintenance with the values they take."""
     for file in sorted(resources.find("sql/maintenance").glob("*.mysql.sql")):
         values = re.findall(r"^SET (@\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
         yield f"sql/maintenance/{file.name.split('.')[0]} {' '.join(values)}".rstrip()
@@ -138,13 +131,11 @@ def list_routes() -> Iterator[str]:
 
 
 def list_tools() -> Iterator[str]:
-    """Yield the tools of MCP with their arguments."""
     for name, tool in TOOLS.items():
         yield f"{name}({', '.join(tool.listed.input_schema['properties'])})"
 
 
 def list_commands(group: Any = None, words: str = "prompt-engine") -> Iterator[str]:
-    """Yield each subcommand with its arguments and options."""
     for name, command in (group or typer.main.get_command(app)).commands.items():
         if hasattr(command, "commands"):
             yield from list_commands(command, f"{words} {name}")

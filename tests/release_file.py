@@ -108,7 +108,6 @@ def open_at(url: str) -> Database:
 
 
 def write_file(target: Path) -> None:
-    """Write a SQLite file, compressed."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "release.sqlite3"
         with closing(open_at(f"sqlite:///{file}")) as db:
@@ -142,7 +141,6 @@ def write_value(value: Any) -> str:
 
 
 def main(version: str) -> None:
-    """Write both files of a version."""
     FOLDER.mkdir(exist_ok=True)
     write_file(FOLDER / f"{version}.sqlite3.gz")
     server = SERVERS["mariadb"]().start()

@@ -19,10 +19,8 @@ from core.database.dialects import ID, Key, StoredBytes, StoredText, Time, Whole
 from core.database.schema import TABLES
 from core.upkeep import ddl, migration
 
-HEADERS = {
-    "mysql": "MySQL 8.0+, MariaDB 10.11+, OceanBase. Read it in with a client that uses utf8mb4.",
-    "sqlite": "SQLite 3.38+.",
-}
+HEADERS = {"mysql": "MySQL 8.0+, MariaDB 10.11+, OceanBase. Read it in with a client that uses utf8mb4.",
+           "sqlite": "SQLite 3.38+."}  # fmt: skip
 _KEY_LINE = re.compile(r"    (?:PRIMARY KEY|(?:UNIQUE )?KEY `?(\w+)`?) \(")
 """The line of a key in a CREATE TABLE, with its name; the primary key has none."""
 MOST_KEY_BYTES = 3072
@@ -80,27 +78,19 @@ def _bytes(column: Column[Any]) -> int:
     kind = column.type
     if isinstance(kind, Key):
         return kind.length
+    if isinstance(kind, StoredText):
+        return 4 * (kind.length or 0)
     if isinstance(kind, Time) or kind is ID:
         return 8
-    if isinstance(kind, StoredBytes):
-        return 32
-    if isinstance(kind, Whole):
-        return 4
-    assert isinstance(kind, StoredText)
-    return 4 * (kind.length or 0)
+    assert isinstance(kind, StoredBytes | Whole)
+    return 32 if isinstance(kind, StoredBytes) else 4
 
 
 def _index_notes(table: Table) -> dict[str, str]:
-    made: dict[str, str] = {}
-    for name, columns in _keys(table):
-        serves = read_notes().get((table.name, name), "")
-        made[name] = f"{serves or 'the row'} ({key_bytes(table, columns)} bytes)"
-    return made
-
-
-def _keys(table: Table) -> list[tuple[str, tuple[str, ...]]]:
-    keys = [("", tuple(table.primary_key.columns.keys()))]
-    return keys + [(name, columns) for name, (_, columns) in ddl.list_indexes(table).items()]
+    keys = {"": tuple(table.primary_key.columns.keys())}
+    keys |= {name: columns for name, (_, columns) in ddl.list_indexes(table).items()}
+    notes = {name: read_notes().get((table.name, name)) or "the row" for name in keys}
+    return {name: f"{notes[name]} ({key_bytes(table, columns)} bytes)" for name, columns in keys.items()}
 
 
 def table_script(table: Table, family: str) -> str:
@@ -117,7 +107,6 @@ def table_script(table: Table, family: str) -> str:
 
 
 def build_script(family: str) -> str:
-    """Return the whole file for a family."""
     ignore = "INSERT OR IGNORE" if family == "sqlite" else "INSERT IGNORE"
     parts = [f"-- The database as it is today: {HEADERS[family]}\n-- Written by `make docs`."]
     parts += [table_script(table, family) for table in TABLES.values()]
@@ -127,7 +116,6 @@ def build_script(family: str) -> str:
 
 
 def build_document() -> str:
-    """Return the page of tables, columns and indexes."""
     parts = ["# Tables", "Written by `make docs`, as a server has them. Times are UTC."]
     for name, table in TABLES.items():
         parts += [f"## {name}", f"```sql\n{table_script(table, 'mysql')}\n```"]
@@ -135,7 +123,6 @@ def build_document() -> str:
 
 
 def build_files() -> dict[Path, str]:
-    """Return what each generated file should hold."""
     root = resources.find("sql").parent
     scripts = {root / "sql" / "schema" / f"{family}.sql": build_script(family) for family in HEADERS}
     return {**scripts, root / "docs" / "schema.md": build_document()}

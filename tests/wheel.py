@@ -21,23 +21,18 @@ PLACE = ROOT / ".venv-wheel"
 BROUGHT = ("core", "sql", "prompts")
 """What the wheel brings; the copy is without it."""
 CHOICE = (
-    "tests/golden",
-    "tests/spec/test_personas.py",
-    "tests/spec/test_public_names.py",
-    "tests/store/test_maintenance.py",
+    "tests/golden", "tests/spec/test_personas.py", "tests/spec/test_public_names.py", "tests/store/test_maintenance.py",
     "tests/store/test_migrations.py::test_d32_migrations_from_nothing_give_what_the_schema_gives",
-    "tests/store/test_releases.py",
-    "tests/unit/cli/test_calls.py::test_demo_tells_a_story_on_one_screen",
+    "tests/store/test_releases.py", "tests/unit/cli/test_calls.py::test_demo_tells_a_story_on_one_screen",
     "tests/unit/cli/test_calls.py::test_r35_the_command_alone_prints_its_help_and_shells_complete_it",
     "tests/unit/templates/test_render.py::test_p64_every_shipped_template_is_sound_and_says_what_it_is_given",
     "tests/unit/test_pages.py",
-)
+)  # fmt: skip
 """What differs between checkout and wheel: imports, every file that must be in it, the command, and one walk through
 each noun (a release's database and the examples of the pages). `tests/spec/test_package.py` asks an installed one."""
 
 
 def build_wheel(folder: Path, source: Path = ROOT) -> Path:
-    """Return the wheel of a checkout, built into a folder with the build backend that is installed."""
     code = "import sys, hatchling.build; print(hatchling.build.build_wheel(sys.argv[1]))"
     folder.mkdir(parents=True, exist_ok=True)
     ran = subprocess.run(
@@ -86,22 +81,14 @@ class Environment:
 
 
 def copy_tests(to: Path) -> None:
-    """Copy what git knows of the checkout, without what the wheel brings."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    for name in listed.stdout.splitlines():
+    listed = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True)
+    for name in listed.splitlines():
         if name.split("/")[0] not in BROUGHT and (ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, to / name)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the tests; return the exit code of pytest."""
     shutil.rmtree(PLACE, ignore_errors=True)
     environment = Environment(PLACE)
     wheel = build_wheel(PLACE / "dist")

@@ -141,7 +141,6 @@ def test_r30_the_sdk_runs_it_over_a_socket(db: Database, ann: Scope) -> None:
     asked: list[dict[str, Any]] = []
 
     def answer(path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Call the tool once, then say something."""
         asked.append(body)
         call = {"command": "create", "path": "/memories/tea.md", "file_text": "oolong"}
         content: Any = [{"type": "tool_use", "id": "t1", "name": "memory", "input": call}]

@@ -82,7 +82,6 @@ def test_c12_a_wish_on_discord_is_for_whom_it_mentions(world: World, db: Databas
 
 
 def test_r33_edits_and_deletions_on_discord_reach_the_line(world: World, db: Database, persona: str) -> None:
-    """By the message's own id; what is not stored changes nothing."""
     scope, room = Scope(persona), world.channel(30)
     message = world.message("I like oolng", room, number=1600)
     save_message(discord_adapter.message_of(message), db=db, scope=scope)
@@ -117,7 +116,6 @@ GROUP = {"id": -100, "type": "supergroup", "title": "Tea", "is_forum": True}
 
 
 def test_r33_a_telegram_update_says_where_and_how_private(db: Database) -> None:
-    """A private chat is direct; a group is a community of its own; a topic is a thread; a reply in a group is none."""
     cases = [telegram(), telegram(chat=GROUP), telegram(chat=GROUP, message_thread_id=3, is_topic_message=True),
              telegram(chat=GROUP, message_thread_id=3)]  # fmt: skip
     read = [IncomingMessage.read(telegram_adapter.message_of(each), now=db.clock()) for each in cases]
@@ -137,8 +135,7 @@ def test_r33_a_telegram_update_brings_captions_replies_quotes_and_media() -> Non
     made = telegram_adapter.message_of(telegram(None, chat=GROUP, caption="this one", photo=photo, **more))
     assert (made["text"], made["chat"]["title"]) == ("this one", "Tea")
     assert made["attachments"] == [{"type": "photo", "file_id": "l", "width": 9, "height": 8}]
-    assert made["reply_to_message"]["text"] == "green"
-    assert made["reply_to_message"]["from_user"]["id"] == "8"
+    assert made["reply_to_message"]["text"] == "green" and made["reply_to_message"]["from_user"]["id"] == "8"
     opened = {**quoted, "forum_topic_created": {"name": "t", "icon_color": 1}}
     assert "reply_to_message" not in telegram_adapter.message_of(telegram(chat=GROUP, reply_to_message=opened))
     post = Update.de_json({"update_id": 1, "channel_post": {"message_id": 5, "date": 1_773_144_000, "text": "news",

@@ -28,7 +28,6 @@ pytestmark = pytest.mark.checkout
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch, fresh_migrated_url: str) -> Iterator[ModelServer]:
-    """A model server that examples find in the environment, and a database that the process uses."""
     made = ModelServer()
     say(made, "Green tea.")
     with serving(made.app) as url:
@@ -65,9 +64,6 @@ def lines(path: str, scope: Scope) -> list[tuple[str, str]]:
 
 
 def test_r33_the_discord_bot_answers_and_remembers(model: ModelServer) -> None:
-    """It answers who speaks to it, remembers the others too, says when the model is down, and forgets on request. A
-    room of the same key on another server stays as it is.
-    """
     discord = pytest.importorskip("discord", reason="the extra discord is not installed")
     from tests.adapters.discord_world import ANN, BEA, BOT, World, user
 
@@ -171,7 +167,6 @@ def test_r33_the_chat_loop_remembers_the_next_time(model: ModelServer, tmp_path:
 
 
 def test_r33_the_role_play_carries_its_scenes_on(model: ModelServer, tmp_path: Path) -> None:
-    """A scene that ends has a recap; the next request holds it, also of a program that was started again."""
     pytest.importorskip("openai", reason="the client of the example is not installed")
 
     def play(*said: str) -> str:

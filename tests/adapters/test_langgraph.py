@@ -36,8 +36,7 @@ def test_r31_a_batch_answers_in_order_and_reads_before_it_writes(store: Store) -
     assert found[0].value == {"data": 1}
     assert [found[1], found[2], keys(found[3])] == [None, [("a", "b"), ("a", "c")], ["k1"]]
     assert found[4].value == {"data": 2} and found[5:] == [None, None]
-    assert store.get(("a", "c"), "k2").value == {"data": 3}
-    assert store.get(("a", "b"), "k1") is None
+    assert store.get(("a", "c"), "k2").value == {"data": 3} and store.get(("a", "b"), "k1") is None
 
 
 def test_r31_a_value_comes_back_as_it_was_and_no_json_is_refused_by_name(store: Store) -> None:
@@ -52,7 +51,6 @@ def test_r31_a_value_comes_back_as_it_was_and_no_json_is_refused_by_name(store: 
 
 
 def test_r31_filters_compare_and_page(store: Store) -> None:
-    """Operators, nested keys, keys with signs; a page is counted after the filter."""
     for n in range(10):
         store.put(("d",), f"k{n}", {"n": n, "kind": "odd" if n % 2 else "even", "at": {"x-y": n, "deep": {"z": n}},
                                     "on": n > 4, "name": f"n{n}"})  # fmt: skip
@@ -61,11 +59,9 @@ def test_r31_filters_compare_and_page(store: Store) -> None:
     def search(**wanted: Any) -> list[str]:
         return keys(store.search(("d",), filter=wanted, limit=100))
 
-    assert search(n=3) == ["k3"]
-    assert search(n={"$gt": 3, "$lte": 5}) == ["k4", "k5"]
+    assert search(n=3) == ["k3"] and search(n={"$gt": 3, "$lte": 5}) == ["k4", "k5"]
     assert search(n={"$lt": float("inf")}) == [f"k{n}" for n in range(10)]
-    assert search(n={"$eq": float("nan")}) == []
-    assert search(name={"$gte": "n8"}) == ["k8", "k9"]
+    assert search(n={"$eq": float("nan")}) == [] and search(name={"$gte": "n8"}) == ["k8", "k9"]
     assert search(kind={"$ne": "odd"}, n={"$gte": 6}) == ["k6", "k8"]
     assert search(on=True, kind="odd") == ["k5", "k7", "k9"]
     assert search(**{"at.x-y": 7}) == ["k7"] == search(at={"x-y": 7})
@@ -97,17 +93,14 @@ def test_r31_a_bad_label_stops_the_whole_batch(store: Store, label: Any) -> None
 
 
 def test_r31_query_is_the_search_of_the_engine_with_a_score(store: Store) -> None:
-    """What fits stands first; what is not to be indexed is not searched and has no score; a prefix holds."""
     store.put(("u1", "m"), "tea", {"text": "Ann drinks green tea in the morning"})
     store.put(("u1", "m"), "cat", {"text": "Tofu is a grey cat"})
     store.put(("u2",), "tea", {"text": "green tea is what Bob drinks"})
     store.put(("u1", "m"), "dark", {"text": "green tea again"}, index=False)
     found = store.search(("u1",), query="which green tea?")
-    assert found[0].key == "tea"
-    assert found[0].score > found[1].score == 0.0
+    assert found[0].key == "tea" and found[0].score > found[1].score == 0.0
     assert "tea" not in [item.key for item in store.search(("u1",), query="which green tea?", offset=1)]
-    assert [item.score for item in found if item.key == "dark"] == [None]
-    assert found[-1].key == "dark"
+    assert [item.score for item in found if item.key == "dark"] == [None] and found[-1].key == "dark"
 
 
 def test_r31_only_the_named_fields_are_searched(db: Database, ann: Scope) -> None:
@@ -120,15 +113,13 @@ def test_r31_only_the_named_fields_are_searched(db: Database, ann: Scope) -> Non
 
 
 def test_r31_what_a_store_holds_is_in_prompts_of_the_scope(db: Database, store: Store, ann: Scope, bob: Scope) -> None:
-    """General values and the engine's texts meet; scopes hold; forgetting reaches it."""
     store.put(("profile",), "tea", {"fact": "Ann drinks oolong at dawn"})
 
     def shown(scope: Scope) -> str:
         message = {"message_id": 1, "date": None, "text": "who drinks oolong?", "interface_path": scope.conversation}
         return str(build_json_prompt(message, {}, db=db, scope=scope)["context"]["memories"])
 
-    assert "oolong at dawn" in shown(ann)
-    assert "oolong at dawn" not in shown(bob)
+    assert "oolong at dawn" in shown(ann) and "oolong at dawn" not in shown(bob)
     assert Store(db=db, scope=bob).search(()) == []
     forget(participant="web/ann", db=db, scope=ann)
     assert store.search(()) == [] == store.list_namespaces()
@@ -155,8 +146,7 @@ def test_r31_time_to_live(db: Database, ann: Scope, monkeypatch: pytest.MonkeyPa
     now[0] = start + timedelta(minutes=18)
     assert keys(store.search(("t",), refresh_ttl=False)) == ["default", "never"]
     now[0] = start + timedelta(minutes=20)
-    assert store.sweep_ttl() == 2
-    assert store.sweep_ttl() == 0
+    assert store.sweep_ttl() == 2 and store.sweep_ttl() == 0
     assert keys(store.search(("t",))) == ["never"]
     store.put(("t",), "short", {"text": "again"}, ttl=1)
     assert store.get(("t",), "short").value == {"text": "again"}

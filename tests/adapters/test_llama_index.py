@@ -41,7 +41,6 @@ async def memory(block: MemoryBlock, **given: Any) -> AsyncIterator[Memory]:
 
 @pytest.mark.parametrize("method", list(InsertMethod))
 def test_r32_the_block_fits_the_last_user_message(db: Database, ann: Scope, bob: Scope, method: InsertMethod) -> None:
-    """Wherever LlamaIndex puts it; what is another person's is not brought."""
     know(db, ann, "Ann drinks oolong at dawn")
 
     async def ask(scope: Scope) -> str:
@@ -51,8 +50,7 @@ def test_r32_the_block_fits_the_last_user_message(db: Database, ann: Scope, bob:
             messages = await kept.aget()
         return str(messages[-1 if method is InsertMethod.USER else 0].blocks)
 
-    assert "oolong at dawn" in asyncio.run(ask(ann))
-    assert "oolong at dawn" not in asyncio.run(ask(bob))
+    assert "oolong at dawn" in asyncio.run(ask(ann)) and "oolong at dawn" not in asyncio.run(ask(bob))
 
 
 def test_r32_a_chat_engine_asks_its_model_with_what_is_remembered(db: Database, ann: Scope) -> None:
@@ -67,7 +65,6 @@ def test_r32_a_chat_engine_asks_its_model_with_what_is_remembered(db: Database, 
 
 
 def test_r32_what_leaves_the_short_term_memory_is_kept_once(db: Database, ann: Scope) -> None:
-    """In order and with who said it; calls of tools are not; it is found from then on."""
     block = MemoryBlock(db=db, scope=ann)
 
     async def talk() -> str:
@@ -87,7 +84,6 @@ def test_r32_what_leaves_the_short_term_memory_is_kept_once(db: Database, ann: S
 
 
 def test_r32_a_block_that_takes_no_short_term_memory_keeps_nothing(db: Database, ann: Scope) -> None:
-    """Their own switch holds; what is put into the block is kept all the same."""
     block = MemoryBlock(db=db, scope=ann, accept_short_term_memory=False)
 
     async def talk() -> None:
@@ -105,8 +101,7 @@ def test_r32_the_block_is_made_smaller_on_demand(db: Database, ann: Scope) -> No
     async def shrink() -> None:
         whole = await block.aget([said("user", "Where is the oolong?")])
         smaller = await block.atruncate(whole, 60)
-        assert smaller is not None
-        assert smaller.startswith(HEAD)
+        assert smaller is not None and smaller.startswith(HEAD)
         assert len(HEAD) < len(smaller) <= len(whole) - 240
         assert await block.atruncate(whole, len(whole)) is None
         assert await block.atruncate("", 1) is None
@@ -125,8 +120,7 @@ def test_r32_a_memory_under_pressure_fits_its_limit(db: Database, ann: Scope, te
             return await kept.aget()
 
     messages = asyncio.run(ask())
-    assert messages[-1].content.startswith(text)
-    assert sum(len(each.content or "") for each in messages[:-1]) < 800
+    assert messages[-1].content.startswith(text) and sum(len(each.content or "") for each in messages[:-1]) < 800
 
 
 def test_r32_a_memory_goes_on_without_the_database(broken_db: Database, ann: Scope) -> None:

@@ -57,8 +57,7 @@ def test_r29_items_stay_in_order_and_whole_whatever_they_are(session: Session) -
     run(session.add_items(items[:4]))
     run(session.add_items(items[4:]))
     found = run(session.get_items())
-    assert found == items
-    assert repr(found[7]) == repr(strange)
+    assert found == items and repr(found[7]) == repr(strange)
     assert [run(session.get_items(limit)) for limit in (0, 2, 100)] == [[], items[-2:], items]
 
 
@@ -75,7 +74,6 @@ def test_r29_pop_takes_the_newest_once(session: Session) -> None:
 
 
 def test_r29_clearing_one_session_leaves_the_others(db: Database, scope: Scope, session: Session) -> None:
-    """Sessions are apart by name, by person, by persona; signs of keys in a name are letters."""
     names = ["chat2", "chat/2", "chat@web", "CHAT", "chat%2F2", "çhat 🦀"]
     others = [Session(name, db=db, scope=scope) for name in names]
     others.append(Session("chat", db=db, scope=Scope(scope.persona, participant="web/bob")))
@@ -125,7 +123,6 @@ def test_r29_concurrent_writers_lose_nothing(db: Database, scope: Scope) -> None
 
 
 def test_r29_texts_are_found_as_chat_and_no_calls(db: Database, session: Session, scope: Scope, bob: Scope) -> None:
-    """Found by the person they belong to, in every conversation of theirs; by nobody else."""
     run(session.add_items([said("user", "I live in Ulm by the river"), CALL, OUTPUT, ANSWER]))
     here = Scope(scope.persona, "web/ann", "web/ann", privacy="direct")
 
@@ -142,7 +139,6 @@ def test_r29_texts_are_found_as_chat_and_no_calls(db: Database, session: Session
 
 
 def test_r29_lines_of_another_host_are_items_too(db: Database, scope: Scope) -> None:
-    """A session in a conversation that is there goes on with it."""
     there = Scope(scope.persona, "tg/42", "tg/7", privacy="direct")
     save_chat_message("tg/42", "Hello", "Ann", "7", db=db, scope=there)
     save_chat_message("tg/42", "Hi Ann", "Iris", "self", db=db, scope=there)
@@ -157,7 +153,6 @@ def test_r29_lines_of_another_host_are_items_too(db: Database, scope: Scope) -> 
 def test_r29_who_is_forgotten_or_wants_nothing_kept_has_no_items(
     db: Database, session: Session, scope: Scope, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Calls and outputs go along with what was said."""
     run(session.add_items([said("user", "Rain?"), CALL, OUTPUT, ANSWER]))
     assert forget(participant="web/ann", db=db, scope=scope)["chat_history_cache"] == 4
     assert run(session.get_items()) == []
@@ -189,7 +184,6 @@ def _message(text: str) -> Any:
 
 
 def test_r29_recall_puts_in_what_belongs_and_stores_none_of_it(db: Database, scope: Scope, session: Session) -> None:
-    """Before the new input, as data; what the history says already is left out; nothing of another person."""
     here = Scope(scope.persona, "web/ann", "web/ann", privacy="direct")
     there = Scope(scope.persona, "web/bob", "web/bob", privacy="direct")
     insert_memory("Ann likes oolong", "Ann", "chat", ["tea"], here, db=db)

@@ -44,7 +44,6 @@ def texts(db: Database, scope: Scope) -> list[tuple[str, str]]:
 
 
 def test_r32_what_belongs_to_the_prompt_stands_in_the_request_alone(db: Database, ann: Scope) -> None:
-    """It is in no history that is kept or passed on; the turn is stored once."""
     insert_memory("Ann drinks oolong at dawn", "Ann", "chat", [], ann, db=db)
     asked = Asked()
     agent = Agent(asked.model, capabilities=[Memory(db=db, scope=ann)])
@@ -89,7 +88,6 @@ def test_r32_a_structured_answer_is_not_kept_as_what_was_said(db: Database, ann:
 
 
 def test_r32_one_agent_keeps_its_users_apart_and_forgets_them(db: Database, ann: Scope, bob: Scope) -> None:
-    """A run whose deps is a scope, or holds one, is remembered in that."""
     asked = Asked()
     agent = Agent(asked.model, deps_type=object, capabilities=[Memory(db=db)])
 

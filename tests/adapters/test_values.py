@@ -36,7 +36,6 @@ def test_r31_a_namespace_is_compared_part_by_part_and_in_case_and_fits_its_colum
 
 
 def test_r30_r31_linked_identities_share_values_and_what_may_be_kept(db: Database, ann: Scope, persona: str) -> None:
-    """A person has one memory, wherever they write from."""
     mobile = Scope(persona, "tg/7", "tg/7", privacy="direct")
     put(db, ann, NewValue(("k",), "1"))
     privacy.link_participants("tg/7", "web/ann", db=db, scope=ann)
@@ -47,13 +46,11 @@ def test_r30_r31_linked_identities_share_values_and_what_may_be_kept(db: Databas
 
 
 def test_r31_a_conversation_that_turns_private_takes_its_values_along(db: Database, persona: str) -> None:
-    """What was written in public is read by no other conversation from then on."""
     public, other = Scope(persona, "web/room"), Scope(persona, "web/other")
     put(db, public, NewValue(("k",), "1", text="the password is oolong"))
     assert list_values(db=db, scope=other)
     privacy.set_conversation_privacy("web/room", "restricted", db=db, scope=public)
-    assert list_values(db=db, scope=other) == []
-    assert list_values(db=db, scope=public)[0].value == "1"
+    assert list_values(db=db, scope=other) == [] and list_values(db=db, scope=public)[0].value == "1"
 
 
 def test_r30_who_deletes_the_item_deletes_the_value(db: Database, ann: Scope) -> None:
@@ -67,7 +64,6 @@ def test_r30_who_deletes_the_item_deletes_the_value(db: Database, ann: Scope) ->
 
 
 def test_r30_changes_of_one_value_at_once_lose_nothing(db: Database, ann: Scope) -> None:
-    """Each begins with what the one before it stored."""
     put(db, ann, NewValue(("n",), "0"), kind="entry")
 
     def count() -> None:

@@ -26,7 +26,7 @@ PACKAGES = "chromium-headless-shell chromium-common fonts-dejavu-core"
 # The system's own C library runs it: its loader starts every process of the browser anew. Of the rest, the large ones
 # serve graphics cards, of which there is none.
 NOT_NEEDED = re.compile(
-    r"libc6|libc-bin|libcrypt1|libllvm|libz3|libgl1-mesa|libglx-mesa|libperl|libgdbm|libdb5|libc-gconv"
+    "libc6|libc-bin|libcrypt1|libllvm|libz3|libgl1-mesa|libglx-mesa|libperl|libgdbm|libdb5|libc-gconv"
 )
 
 FONTS = """<?xml version="1.0"?>
@@ -42,10 +42,8 @@ class Chromium:
     """Variables it needs beside those of the caller."""
 
     def version(self) -> str:
-        words = [self.program, "--version"]
-        done = subprocess.run(
-            words, env=os.environ | self.environment, capture_output=True, text=True, timeout=30, check=False
-        )
+        words, env = [self.program, "--version"], os.environ | self.environment
+        done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=30, check=False)
         return done.stdout.strip() or f"no version: {done.stderr.strip()[-300:]}"
 
 
@@ -62,13 +60,8 @@ def _unpacked() -> Chromium:
     root = FOLDER / "root"
     libraries = {p.parent for p in root.rglob("lib*.so*") if "share" not in p.parts}
     program = root / "usr/lib/chromium/chromium-headless-shell"
-    return Chromium(
-        str(program),
-        {
-            "LD_LIBRARY_PATH": ":".join(sorted(str(path) for path in libraries)),
-            "FONTCONFIG_FILE": str(FOLDER / "fonts.conf"),
-        },
-    )
+    paths = ":".join(sorted(str(path) for path in libraries))
+    return Chromium(str(program), {"LD_LIBRARY_PATH": paths, "FONTCONFIG_FILE": str(FOLDER / "fonts.conf")})
 
 
 def install(*, refresh: bool = False) -> Chromium | None:

@@ -37,9 +37,7 @@ def browser() -> Iterator[Any]:
 
 class Site:
     def __init__(self, address: str, db: Any, ids: dict[str, Any]) -> None:
-        self.address = address
-        self.db = db
-        self.ids = ids
+        self.address, self.db, self.ids = address, db, ids
         self.cookies: list[Any] = []
 
     def at(self, path: str) -> str:

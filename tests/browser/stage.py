@@ -106,20 +106,12 @@ def _entry(dice: random.Random, number: int, of: int) -> dict[str, Any]:
     text = form.format(name=name, thing=dice.choice(_THINGS), month=dice.choice(_MONTHS))
     age = timedelta(days=300 * (1 - number / of) ** 1.6, minutes=dice.randrange(600) + 15)
     is_session = kind in ("Emotions", "chat") and age.days < 6
+    behind = f"(note {number})" if dice.random() < 0.9 else f"We spoke of it on and off, {number} times."
     return {
-        "text": f"{text} (note {number})"
-        if dice.random() < 0.9
-        else f"{text} We spoke of it on and off, {number} times.",
-        "kind": kind,
-        "tier": "session" if is_session else "long_term",
-        "importance": round(min(1.0, max(0.05, dice.gauss(0.5, 0.2))), 2),
-        "tags": tags,
-        "timestamp": NOW - age,
-        "author": name,
-        "source": "chat",
-        "provenance": dice.choice(["host", "model", "extract"]),
-        "pinned": dice.random() < 0.02,
-    }
+        "text": f"{text} {behind}", "kind": kind, "tier": "session" if is_session else "long_term", "tags": tags,
+        "importance": round(min(1.0, max(0.05, dice.gauss(0.5, 0.2))), 2), "timestamp": NOW - age, "author": name,
+        "source": "chat", "provenance": dice.choice(["host", "model", "extract"]), "pinned": dice.random() < 0.02,
+    }  # fmt: skip
 
 
 def _talk(db: Database, scope: Scope, settings: Settings) -> None:

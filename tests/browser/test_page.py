@@ -19,21 +19,13 @@ pytestmark = pytest.mark.slow  # a busy machine takes seconds for a handful of s
 
 IRIS = f"conf_uid={PERSONA}"
 SCREENS = {
-    "memory": f"memory?{IRIS}",
+    "memory": f"memory?{IRIS}", "nothing found": f"memory?{IRIS}&q=zebra", "archive": f"memory?{IRIS}&archived=1",
     "filters": f"memory?{IRIS}&limit=25&kinds=KeyFacts&min_importance=0.3&since=2025-01-01",
-    "nothing found": f"memory?{IRIS}&q=zebra",
-    "unknown persona": "memory?conf_uid=nobody-of-that-name",
-    "archive": f"memory?{IRIS}&archived=1",
-    "conversations": f"conversations?{IRIS}",
-    "conversation": f"conversations/one?{IRIS}&key=discord/4711",
-    "people": f"people?{IRIS}",
-    "person": f"people/one?{IRIS}&key=discord/jonas",
-    "no page": f"nothing/here?{IRIS}",
-    "upkeep": f"upkeep?{IRIS}",
-    "programs": f"programs?{IRIS}",
-    "why": f"why?{IRIS}",
-    "refused": f"memory?{IRIS}&min_importance=7",
-}
+    "unknown persona": "memory?conf_uid=nobody-of-that-name", "conversations": f"conversations?{IRIS}",
+    "conversation": f"conversations/one?{IRIS}&key=discord/4711", "people": f"people?{IRIS}",
+    "person": f"people/one?{IRIS}&key=discord/jonas", "no page": f"nothing/here?{IRIS}", "upkeep": f"upkeep?{IRIS}",
+    "programs": f"programs?{IRIS}", "why": f"why?{IRIS}", "refused": f"memory?{IRIS}&min_importance=7",
+}  # fmt: skip
 
 
 def search(page: Any, site: Site, q: str, **more: str) -> None:
@@ -141,8 +133,7 @@ def test_l35_texts_are_seen_as_texts_and_never_run(window: Window, site: Site) -
     """The window's watch fails on a dialog; here the text is read letter by letter on every screen that shows it."""
     page = window()
     search(page, site, "alert")
-    assert texts(page) == [SCRIPT]
-    assert page.locator(".chips li", has_text="<b>tag</b>").count() == 1
+    assert texts(page) == [SCRIPT] and page.locator(".chips li", has_text="<b>tag</b>").count() == 1
     assert page.locator(".item b, .item img, .item script").count() == 0
     page.goto(site.at(f"memory/item?{IRIS}&id={site.ids['script']}"))
     assert page.locator("main .text").first.inner_text() == SCRIPT
@@ -159,8 +150,7 @@ def test_l35_times_are_shown_in_the_zone_of_the_viewer_and_exactly_in_the_title(
     page = window(timezone_id="Asia/Tokyo")
     search(page, site, "coffee black")
     shown = page.locator(".item time").first
-    assert "21:00" in shown.inner_text()
-    assert shown.get_attribute("title") == "2026-03-10 12:00:00 UTC"
+    assert "21:00" in shown.inner_text() and shown.get_attribute("title") == "2026-03-10 12:00:00 UTC"
     page = window(java_script_enabled=False, timezone_id="Asia/Tokyo")
     search(page, site, "coffee black")
     assert page.locator(".item time").first.inner_text() == "2026-03-10 12:00"
@@ -375,7 +365,6 @@ def test_l35_bad_values_are_told_in_words_and_lead_back(window: Window, site: Si
 
 
 def test_a_token_is_revoked_after_a_question(site: Site, window: Window) -> None:
-    """A revoked token never comes back, and its program stops at once."""
     made = tokens.add_token("host", label="kitchen", personas="*", db=site.db, scope=Scope(PERSONA))
     page = window()
     page.goto(site.at(f"programs?{IRIS}"))

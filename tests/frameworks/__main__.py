@@ -87,7 +87,6 @@ def unpack_tests(suite: Suite, sources: Path, folder: Path) -> str:
 
 
 def run(names: list[str], python: str, sources: Path, url: str, options: list[str]) -> int:
-    """Run suites on a database and print how many of each passed, failed and were set aside."""
     worst, lines = 0, []
     for name in names or list(SUITES):
         suite = SUITES[name]

@@ -27,11 +27,9 @@ SIGNS = (
 
 _pieces = st.one_of(st.sampled_from(SIGNS), st.text(max_size=6), st.text(st.characters(codec=None), max_size=3))
 pumped = st.builds(
-    lambda piece, count, end: piece * min(count, LONG // max(1, len(piece))) + end,
-    st.sampled_from(SIGNS),
-    st.sampled_from([100, 101, 1_000, 20_000]),
-    st.sampled_from(("", "]", "}", "x", '"', "\n")),
-)
+    lambda piece, count, end: piece * min(count, LONG // max(1, len(piece))) + end, st.sampled_from(SIGNS),
+    st.sampled_from([100, 101, 1_000, 20_000]), st.sampled_from(("", "]", "}", "x", '"', "\n")),
+)  # fmt: skip
 pasted = st.lists(_pieces, max_size=40).map("".join)
 
 _KEYS = (
@@ -41,13 +39,8 @@ _KEYS = (
     "source_ids score importance conf_uid data spec character_book extensions"
 )
 keys = st.sampled_from(_KEYS.split()) | st.text(max_size=4)
-numbers = st.one_of(
-    st.integers(-3, 12),
-    st.integers(),
-    st.sampled_from([2**31, 2**63, -(2**63) - 1, 10**30, -1, 0]),
-    st.floats(),
-    st.sampled_from([1e308, -0.0, 5e-324, 253402300800.0, -62135596801.0]),
-)
+_edges = [2**31, 2**63, -(2**63) - 1, 10**30, -1, 0, 1e308, -0.0, 5e-324, 253402300800.0, -62135596801.0]
+numbers = st.one_of(st.integers(-3, 12), st.integers(), st.floats(), st.sampled_from(_edges))
 leaves = st.one_of(st.none(), st.booleans(), numbers, pasted, st.sampled_from(SIGNS))
 plain: st.SearchStrategy[Any] = st.recursive(
     leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=5), max_leaves=12
@@ -80,15 +73,10 @@ def looped() -> Any:
     return made
 
 
+_values = [b"\xff\xfe", bytearray(b"a"), (), (1, "a"), frozenset({1}), {1: 2}, {None: None}, 1j, object, Ellipsis]
 strange = st.one_of(
     st.builds(pow, st.just(10), st.just(4400)),  # too long a number to be written out
-    st.binary(max_size=20),
-    st.sampled_from(
-        [b"\xff\xfe", bytearray(b"a"), (), (1, "a"), frozenset({1}), {1: 2}, {None: None}, 1j, object, Ellipsis]
-    ),
-    st.builds(Odd),
-    st.builds(object),
-    st.builds(looped),
+    *(st.binary(max_size=20), st.sampled_from(_values), st.builds(Odd), st.builds(object), st.builds(looped)),
     st.builds(nested, st.sampled_from([50, 101, 900, 5_000]), st.sampled_from(["list", "dict"])),
     st.builds(lambda n: (each for each in range(n)), st.integers(0, 3)),
     st.datetimes(timezones=st.none() | st.just(UTC)),
@@ -100,17 +88,13 @@ anything = st.one_of(plain, strange, pumped, st.dictionaries(keys, strange | lea
 
 
 def _spoilt(text: str, at: int, put: str, cut: int) -> str:
-    """Return a text with something put into it and something cut off."""
     place = at % (len(text) + 1)
     return text[:place] + put + text[place + cut :]
 
 
 def spoilt(texts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """Return texts of a format, most of them damaged."""
-    damaged = st.builds(
-        _spoilt, texts, st.integers(0, 10_000), st.sampled_from(("", *SIGNS)), st.sampled_from([0, 0, 1, 5, 1000])
-    )
-    return texts | damaged
+    put, cut = st.sampled_from(("", *SIGNS)), st.sampled_from([0, 0, 1, 5, 1000])
+    return texts | st.builds(_spoilt, texts, st.integers(0, 10_000), put, cut)
 
 
 def _dumped(value: Any) -> str:
@@ -133,18 +117,16 @@ _duplicate = st.lists(st.builds(lambda k, v: f"{_dumped(k)}: {_dumped(v)}", keys
 duplicate_keys = _duplicate.map(lambda parts: "{" + ", ".join(parts * 2) + "}")
 json_values = spoilt(st.lists(plain.map(_dumped), max_size=4).map("\n".join))
 _header = st.fixed_dictionaries(
-    {"user_name": leaves, "character_name": leaves, "create_date": leaves, "chat_metadata": plain}
+    {**dict.fromkeys(("user_name", "character_name", "create_date"), leaves), "chat_metadata": plain}
 )
+_OPTIONAL = ("is_user", "is_system", "extra", "swipes", "swipe_info", "swipe_id")
 _line = st.fixed_dictionaries(
-    {"name": leaves, "mes": leaves, "send_date": leaves},
-    optional=dict.fromkeys(("is_user", "is_system", "extra", "swipes", "swipe_info", "swipe_id"), plain),
+    dict.fromkeys(("name", "mes", "send_date"), leaves), optional=dict.fromkeys(_OPTIONAL, plain)
 )
-tavern = spoilt(
-    st.builds(lambda head, rest: "\n".join(map(_dumped, [head, *rest])), _header, st.lists(_line, max_size=4))
-)
-_bomb = "\n".join(
-    ["a: &a [x, x]", *(f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True))]
-)
+_chats = st.builds(lambda head, rest: [head, *rest], _header, st.lists(_line, max_size=4))
+tavern = spoilt(_chats.map(lambda values: "\n".join(map(_dumped, values))))
+_anchors = [f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
+_bomb = "\n".join(["a: &a [x, x]", *_anchors])
 _yaml_parts = (
     "a: 1", "a: &x [1]", "b: *x", "b: *missing", "<<: {a: 1}", "? [1]\n: 2", "a: !!python/object/apply:os.system ['x']", "- a", "- - a",
     "items:", "  - text: a", "  - text: !!binary aGk=", "a: !!timestamp 2001-99-99", "a: 0b1", "a: 1:60:60", "a: 2001-12-14t21:59:43.10-05:00",
@@ -176,12 +158,8 @@ _statements = (
     "{{% with a = {0} %}}{{{{ a }}}}{{% endwith %}}", "{{% autoescape true %}}", "{{% debug %}}", "{{% break %}}", "{{# {0} #}}",
     "{{# variables: line: text; items: list; tone: text #}}", "{{# result: a: object #}}", '{{"a": {{{{ {0} }}}}}}', "[{{{{ {0} }}}}, 1]", "text",
 )  # fmt: skip
-template_texts = spoilt(
-    st.lists(
-        st.builds(lambda form, what: form.format(what), st.sampled_from(_statements), st.sampled_from(_expressions)),
-        max_size=6,
-    ).map("".join)
-)
+_parts = st.builds(lambda form, what: form.format(what), st.sampled_from(_statements), st.sampled_from(_expressions))
+template_texts = spoilt(st.lists(_parts, max_size=6).map("".join))
 _markdown_parts = (
     "# Saved memories", "## a", "## a <!-- id: 12 -->", "- a <!-- id: 12 -->", "- a", "* b", "> note", "text", "", "<!-- id: x -->",
     "<!-- id: 99999999999999999999999 -->", "```", "~~~", "---", "\ufeff# x", "###### y", "#hash", "    code", "\\# z", "- [ ] t", "| a | b |",
@@ -194,8 +172,7 @@ reply_texts = spoilt(
 )
 _URLS = "sqlite:///x.db mysql://u:p@h:3306/n mysql://u:p%40@h/n?tls=on mysql+pymysql://u@/n?unix_socket=/x postgres://x"
 urls = spoilt(st.sampled_from(_URLS.split()))
-_TIMES = (
-    "2026-03-10T12:00:00Z", "June 19, 2023 4:13pm", "2023-6-19 @16h 13m 25s 120ms", "PT5M", "1772366400", "Europe/Rome",
-)  # fmt: skip
+_TIMES = ("2026-03-10T12:00:00Z", "June 19, 2023 4:13pm", "2023-6-19 @16h 13m 25s 120ms", "PT5M", "1772366400",
+          "Europe/Rome")  # fmt: skip
 time_texts = spoilt(st.sampled_from(_TIMES))
 texts = st.one_of(pasted, pumped, json_texts)

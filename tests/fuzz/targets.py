@@ -69,7 +69,6 @@ class Target:
     """How many times fewer inputs it gets: it calls its parser many times, or writes a file."""
 
     def survives(self, value: Any) -> object:
-        """Call the parser; what it may raise is taken as an answer."""
         try:
             return self.call(value)
         except self.allowed as error:
@@ -81,7 +80,6 @@ _ARGUMENT = (CoreError, TypeError, ValueError)
 
 @lru_cache(maxsize=1)
 def _known() -> tuple[Any, Any]:
-    """Return phrases and patterns of refusals, loaded once."""
     return load_phrases("en"), refused_patterns()
 
 
@@ -151,17 +149,8 @@ def _texts(value: str) -> object:
         text.fold(value), text.collapsed(value), list(text.runs(text.fold(value))), words.words(value),
         words.index_terms(text.fold(value)), hits.snippet(value, 200),
         hits.find_match(value, ["a", "猫"]), hits.content_digest(value), lines.one_line(value), lines.quoted(value),
-        sizes.estimate_tokens(value), tags.normal(value),
-        rows.short_interface(value),
+        sizes.estimate_tokens(value), tags.normal(value), rows.short_interface(value),
     )  # fmt: skip
-
-
-def _markdown(value: str) -> object:
-    return memory_files.read_sections(value), memory_files.read_bullets(value)
-
-
-def _dates(value: str) -> object:
-    return times.read_time(value), times.zone(value), transfer_fields.read_time(value)
 
 
 def _scene_answer(value: Any) -> object:
@@ -169,31 +158,27 @@ def _scene_answer(value: Any) -> object:
 
 
 def _secondary(value: str) -> object:
-    """Replies that carry something of a known shape."""
     patterns: tuple[str, ...] = _known()[1]
-    return (
-        replies.read_object(value, ("title", "summary")),
-        replies.strip_thoughts(value),
-        summaries.read_reply(value, (), patterns=patterns),
-        consolidation.read_reply(value, patterns=patterns),
-        consolidation.read_reply(value, patterns=patterns, deep=True),
-        replies.judge_refusal(value, "x" * 300, patterns=patterns),
-    )
+    facts = [consolidation.read_reply(value, patterns=patterns, deep=is_deep) for is_deep in (False, True)]
+    summary = summaries.read_reply(value, (), patterns=patterns)
+    judged = replies.judge_refusal(value, "x" * 300, patterns=patterns)
+    return replies.read_object(value, ("title", "summary")), replies.strip_thoughts(value), summary, facts, judged
 
 
 TEXT_TARGETS: tuple[Target, ...] = (
     Target("texts", _texts),
     Target("replies", _secondary, written=of.reply_texts),
     Target("tool calls", memory_tool.parse_tool_call, written=of.reply_texts),
-    Target("Markdown files", _markdown, written=of.markdown_texts),
+    Target(
+        "Markdown files",
+        lambda text: (memory_files.read_sections(text), memory_files.read_bullets(text)),
+        written=of.markdown_texts,
+    ),
     Target("tags of a text", _extract_tags),
     Target("questions", _question),
     Target("requests to remember", _remember),
     Target("languages", lambda value: (languages.read_language(value), question_words.is_question(value, SPEECH))),
-    Target(
-        "extracts",
-        lambda value: (extracts.build_extract([value]), extracts.fit_text(value, lambda text: not text)),
-    ),
+    Target("extracts", lambda text: (extracts.build_extract([text]), extracts.fit_text(text, lambda part: not part))),
     Target("items", _items, written=of.json_texts | of.yaml_texts | of.json_values | of.duplicate_keys),
     Target("items in JSON", _of_syntax("json"), written=of.json_texts | of.duplicate_keys),
     Target("items in lines", _of_syntax("jsonl"), written=of.json_values),
@@ -202,11 +187,13 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("values in YAML", yaml_text.read_value, (yaml_text.YamlError,), of.yaml_texts),
     Target("text templates", _template("txt"), (TemplateError,), of.template_texts, slowness=2),
     Target("JSON templates", _template("json"), (TemplateError,), of.template_texts, slowness=2),
-    Target("dates", _dates, written=of.time_texts),
-    Target("connection strings", connecting.parse_url, written=of.urls),
     Target(
-        "what servers say", lambda value: (checking.check_rights([value], "db", "app@%"), checking.product_of(value))
+        "dates",
+        lambda text: (times.read_time(text), times.zone(text), transfer_fields.read_time(text)),
+        written=of.time_texts,
     ),
+    Target("connection strings", connecting.parse_url, written=of.urls),
+    Target("what servers say", lambda text: (checking.check_rights([text], "db", "app@%"), checking.product_of(text))),
     Target("running recaps", handlers.read_text, written=of.reply_texts),
     Target("answers", lambda value: rules_answer.parse_answer(value, ACTIONS), written=of.reply_texts),
     Target("scene answers", _scene_answer, written=of.reply_texts),

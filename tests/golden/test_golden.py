@@ -26,7 +26,6 @@ CASES = sorted(path.parent.name for path in HERE.glob("*/message.json"))
 
 @pytest.fixture(autouse=True)
 def no_hooks() -> Iterator[None]:
-    """Take away the hooks of the case."""
     yield
     hooks.clear_hooks()
 
@@ -78,6 +77,5 @@ def test_golden(case: str, db: Database, request: pytest.FixtureRequest) -> None
     if request.config.getoption("--update-golden"):
         file.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", "utf-8")
     expected = json.loads(file.read_text("utf-8"))
-    # Order of keys is part of the contract, so the texts are compared too.
     assert made == expected
-    assert json.dumps(made) == json.dumps(expected)
+    assert json.dumps(made) == json.dumps(expected), "the order of keys is part of the contract"

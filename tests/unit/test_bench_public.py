@@ -50,11 +50,9 @@ def write_beam(folder: Path) -> None:
 
 
 def write_timeline(folder: Path) -> None:
-    rows = [
-        ["2020/03/02", "travel", "e2", "I visited the castle in Prague with Chloe."],
-        ["2020/01/01", "daily_meal", "e1", "I had pancakes for breakfast with Chloe."],
-        ["2020/03/03", "travel", "e3", "I visited the old bridge in Prague with Chloe."],
-    ]
+    rows = [["2020/03/02", "travel", "e2", "I visited the castle in Prague with Chloe."],
+            ["2020/01/01", "daily_meal", "e1", "I had pancakes for breakfast with Chloe."],
+            ["2020/03/03", "travel", "e3", "I visited the old bridge in Prague with Chloe."]]  # fmt: skip
     asked = [
         {"question": "Which places in Prague did I visit with Chloe?", "answer": [["castle"], ["old bridge"]]},
         {"question": "How many places did I visit in Prague?", "answer": [["2"]]},
@@ -207,7 +205,6 @@ def test_r36_figures_become_plots(tmp_path: Path) -> None:
         drawn[name] = [each.text for each in tree.iter("{http://www.w3.org/2000/svg}text")]
         drawn[f"{name} lines"] = [each.get("points") for each in tree.iter("{http://www.w3.org/2000/svg}polyline")]
     named = {"500 tokens", "mine & yours 100", "7 questions of LoCoMo; a token is four characters"}
-    assert named <= set(drawn["evidence"])
-    assert len(drawn["evidence lines"]) == 1
+    assert named <= set(drawn["evidence"]) and len(drawn["evidence lines"]) == 1
     assert {"1,000,000 memories", "prompt, sqlite 3", "search, mariadb 3", "two cores"} <= set(drawn["cost"])
     assert len(drawn["cost lines"]) == 4

@@ -62,5 +62,4 @@ def test_f52_a_forked_process_opens_connections_of_its_own(tmp_path: Path) -> No
             others = all(engine.pool is not own.pool for engine, own in zip(db.engines(), mine, strict=True))
             os._exit(0 if others and answer == 2 else 1)
         assert os.waitpid(child, 0)[1] == 0
-        assert db.engines() is mine
-        assert db.read(text("SELECT 3"), source="test")[0][0] == 3
+        assert db.engines() is mine and db.read(text("SELECT 3"), source="test")[0][0] == 3

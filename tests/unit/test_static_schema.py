@@ -46,7 +46,6 @@ SCRIPTS = sorted(resources.find("sql").rglob("*.sql"))
 
 @lru_cache(maxsize=1)
 def tree_of(path: Path) -> ast.Module:
-    """Return the syntax of a module; the one asked for last is kept."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
@@ -71,7 +70,6 @@ OWN_IDS = "id BIGINT NOT NULL AUTO_INCREMENT"
 
 
 def forbidden_in(text: str) -> list[str]:
-    """Return the constructs of D4 that a statement uses."""
     text = text.replace(OWN_IDS, "")
     return [pattern for pattern in FORBIDDEN if re.search(pattern, text)]
 
@@ -116,8 +114,7 @@ def test_d1_every_table_has_a_primary_key_and_a_persona(table: Table) -> None:
         assert next(iter(table.c.keys())) == "audience_id"
         return
     column = table.c["persona_id"]
-    assert isinstance(column.type, Key)
-    assert (column.type.length, column.nullable) == (64, False)
+    assert isinstance(column.type, Key) and (column.type.length, column.nullable) == (64, False)
     assert str(column.server_default.arg) == "'default'"  # type: ignore[union-attr]
     assert list(table.c.keys()).index("persona_id") <= 1
 

@@ -32,7 +32,6 @@ _loaded = asyncio, subprocess, uvicorn  # they find out what the system is when 
 
 
 def import_present(name: str, globals: Any = None, *more: Any, **named: Any) -> Any:  # noqa: A002 - the interface
-    """Import a module; the package finds none that Windows lacks."""
     if name in ABSENT and (globals or {}).get("__name__", "").startswith(("core.", "prompt_engine.")):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
     return _import(name, globals, *more, **named)
@@ -68,7 +67,6 @@ def end_when_served(port: int, answers: list[int]) -> None:
 
 
 def use(folder: Path) -> None:
-    """Store, build a prompt, write files, work, check, back up and serve."""
     from core import conversations, personas
     from core.chat_history_cache import save_chat_message
     from core.cli import main

@@ -91,11 +91,7 @@ class Ours(Store):
     def setup(self) -> None:
         pass
 
-    def start_ttl_sweeper(self) -> None:
-        pass
-
-    def stop_ttl_sweeper(self) -> None:
-        pass
+    start_ttl_sweeper = stop_ttl_sweeper = setup
 
 
 class OursAwaited(Ours):
@@ -116,11 +112,7 @@ class OursAwaited(Ours):
     async def sweep_ttl(self) -> int:  # type: ignore[override]
         return await asyncio.to_thread(Store.sweep_ttl, self)
 
-    async def start_ttl_sweeper(self) -> None:  # type: ignore[override]
-        pass
-
-    async def stop_ttl_sweeper(self) -> None:  # type: ignore[override]
-        pass
+    start_ttl_sweeper = stop_ttl_sweeper = setup  # type: ignore[assignment]
 
 
 class InMemory(Ours):

@@ -47,7 +47,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 @pytest.fixture(scope="session")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database without rows, as `db init` makes one."""
     file = tmp_path_factory.mktemp("empty") / "own.db"
     open_database(f"sqlite:///{file}").close()
     return file

@@ -87,15 +87,13 @@ def test_debug_shows_where_an_error_came_from_and_a_missing_extra_is_named(
     with pytest.raises(Exception, match="does not exist"):
         run("import", "missing.jsonl", "--debug")
     monkeypatch.setitem(sys.modules, "typer", None)
-    assert core.cli.main(["build", "hi"]) == 1
-    assert "pip install 'prompt-engine[cli]'" in core.cli.MISSING
+    assert core.cli.main(["build", "hi"]) == 1 and "pip install 'prompt-engine[cli]'" in core.cli.MISSING
     assert capsys.readouterr().err == core.cli.MISSING + "\n"
 
 
 def _checked(run: Command, *arguments: object) -> str:
     ran = run("db", "check", *arguments)
-    assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1)
-    assert "db check" not in ran.err
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1) and "db check" not in ran.err
     return ran.err
 
 
@@ -126,7 +124,6 @@ def test_f74_a_server_without_tls_is_told_with_the_way_out(run: Command, monkeyp
 
 
 def test_db_check_gives_no_advice_to_run_itself(made: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Also for errors that nothing is known about: here a folder that may not be written."""
     (tmp_path / "folder").mkdir()
     _checked(made, "--database", f"sqlite:///{tmp_path / 'folder'}")
     read = Database.read
@@ -142,8 +139,7 @@ def test_demo_finds_what_was_said_long_ago_and_keeps_secrets(run: Command, tmp_p
     assert (ran.code, ran.err) == (0, "")
     memories = ran.json["context"]["memories"]
     assert any("Cashews" in hit["snippet"] and hit["timestamp"] < "2025-06-09" for hit in memories)
-    assert "Altona" not in ran.out
-    assert [secret for secret in SECRETS if secret in ran.out.lower()] == []
+    assert "Altona" not in ran.out and [secret for secret in SECRETS if secret in ran.out.lower()] == []
     assert [path.name for path in tmp_path.iterdir()] == [DEMO_FILE]
     again = run("demo", "--json").json["context"]
     assert again["history_current_chat"] == ran.json["context"]["history_current_chat"]

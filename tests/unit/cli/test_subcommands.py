@@ -39,8 +39,7 @@ def test_explain_is_a_report_for_programs_and_for_people(kitchen: Command) -> No
     memories = report["sections"]["memories"]
     line = next(line for line in shown.splitlines() if line.startswith("memories"))
     assert line.split()[1:3] == [str(memories["found"]), str(memories["kept"])]
-    assert {"Words", "Sections", "Size"} <= set(shown.split())
-    assert "Failed" not in shown
+    assert {"Words", "Sections", "Size"} <= set(shown.split()) and "Failed" not in shown
     kept = shown.partition("Memories kept")[2]
     assert "Mrs. Adeyemi" in kept and kept.count("chat_history/") == memories["kept"]
 
@@ -62,8 +61,7 @@ def test_search_shows_hits_with_their_reasons(kitchen: Command) -> None:
     shown = kitchen("search", "spare key", "--text").out
     assert "matched key, spare; score" in shown
     assert f" {found['hits'][0]['source']} {found['hits'][0]['id']}\n" in shown
-    assert [line for line in shown.splitlines() if line != line.rstrip()] == []
-    assert "Mr. Petersen" in shown
+    assert [line for line in shown.splitlines() if line != line.rstrip()] == [] and "Mr. Petersen" in shown
     assert kitchen("search", "xylofant").json["hits"] == []
     assert kitchen("search", "xylofant", "--text").out == "Nothing was found.\n"
     early = kitchen("search", "--word", "spare key", "--until", "2025-07-19T09:16:00Z").json["hits"]
@@ -111,17 +109,14 @@ def test_db_subcommands_on_a_new_database(run: Command, tmp_path: Path) -> None:
     (tmp_path / "own.db").touch(0o600)
     empty = run("db", "check", "--text")
     assert (empty.code, empty.out) == (0, "empty: run prompt-engine db init\n")
-    assert run("db", "init").json["changed"] is True
-    assert run("db", "init").json["changed"] is False
-    assert run("db", "migrate").json["changed"] is False
-    assert run("db", "check").json == []
+    assert run("db", "init").json["changed"] is True and run("db", "init").json["changed"] is False
+    assert run("db", "migrate").json["changed"] is False and run("db", "check").json == []
     run("remember", "tea")
     assert run("db", "reindex").json == {"done": 1}
     assert run("db", "check", "--text").out == "The database is in order.\n"
 
 
 def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:
-    """They count, and change with --apply alone; whose rows is the persona's."""
     run("remember", "tea", "--persona-id", "other")
     assert {each["name"] for each in run("db", "maintenance", "list").json} >= {"health", "duplicates", "prune"}
     mistyped = run("db", "maintenance", "health", "--persona-id", "othr")

@@ -95,8 +95,7 @@ def test_the_file_is_config_file_else_that_of_the_folder(monkeypatch: pytest.Mon
         yaml_file(f"CONTEXT_VERBOSITY: {verbosity}", name)
     assert load().context_verbosity == 3
     monkeypatch.setenv("CONFIG_FILE", str(tmp_path / "other.yaml"))
-    assert load().context_verbosity == 4
-    assert load(path=tmp_path / "third.yaml").context_verbosity == 5
+    assert load().context_verbosity == 4 and load(path=tmp_path / "third.yaml").context_verbosity == 5
     monkeypatch.setenv("CONFIG_FILE", "")
     assert load().context_verbosity == 3
     (tmp_path / "sub").mkdir()

@@ -91,8 +91,7 @@ def test_p25_a_line_of_another_conversation_never_reads_like_one_of_this() -> No
     """A sender who calls himself `[from web/2] Bob` must not double a line of that conversation."""
     own = row(1, "x", sender_name="[from web/2] Bob", time=None)
     made = build([own], [row(2, "x", chat="web/2", time=None)])
-    assert made.current == ['(from web/2) Bob: "x"']
-    assert made.recent == ['[from web/2] Bob: "x"']
+    assert made.current == ['(from web/2) Bob: "x"'] and made.recent == ['[from web/2] Bob: "x"']
 
 
 @pytest.mark.parametrize("values", list(product((0, 1), repeat=3)))

@@ -103,8 +103,7 @@ def test_p2_conversation_key_comes_from_the_first_that_has_one() -> None:
     assert read(**every, interface_name="tg").interface_path == "tg/4"
     assert read(**every, message_thread_id=8, interface_name="tg").interface_path == "tg/4/8"
     assert read(**every, thread_id="t", interface_name="tg").interface_path == "tg/4/t"
-    assert read(**every).interface_path is None
-    assert read(interface_name="tg").interface_path is None
+    assert read(**every).interface_path is None and read(interface_name="tg").interface_path is None
     assert read(interface_path="discord/1/2").interface == "discord"
     assert read(interface_path="discord/1/2", interface_name="webui").interface == "webui"
 

@@ -16,9 +16,7 @@ MILLER, QUILL = (Person(frozenset({"tg/7"}), frozenset({name})) for name in ("An
     (MILLER, ("I like Ann", "with ann miller"), ("Annual mill",)),
     (QUILL, ("Quill is in debt", "Ms Quill's debt"), ("quills", "hers von here", "al")),
 ], ids=["whole", "first name", "no common word"])  # fmt: skip
-def test_f42_a_name_is_a_word_of_its_own_or_a_part_that_is_no_common_word(
-    person: Person, texts: Any, others: Any
-) -> None:
+def test_f42_a_name_is_a_word_of_its_own_or_a_part_that_is_not_common(person: Person, texts: Any, others: Any) -> None:
     assert [text for text in texts if not person.is_in(text)] == [text for text in others if person.is_in(text)] == []
 
 

@@ -38,7 +38,6 @@ def given(db: Database) -> dict[str, Any]:
 
 
 def test_s47_personas_take_turns(db: Database) -> None:
-    """A long queue of one does not keep the others waiting; a worker may serve some of them only."""
     for persona, number in (("ada", 4), ("ben", 1), ("cem", 2)):
         fill(db, persona, number)
     told: list[OperationRun] = []
@@ -84,7 +83,6 @@ def test_s47_a_worker_waits_for_more_and_for_a_database_that_is_away(
 
 
 def test_d22_workers_and_run_pending_remove_what_ended_long_ago(db: Database, given: dict[str, Any]) -> None:
-    """Of personas that have nothing to do as well; and not at every call."""
     clock: Any = db.clock
 
     def left() -> list[str]:
@@ -160,7 +158,6 @@ def test_s46_s47_every_type_has_a_handler_and_a_missing_one_is_a_failure_like_ot
 def test_s46_a_failure_that_cannot_be_written_leaves_the_operation_to_its_lease(
     db: Database, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The caller is told; nobody else has it before the lease ends."""
     fill(db, "ada", 1)
 
     def gone(*_: Any, **__: Any) -> Callable[..., None]:

@@ -55,5 +55,4 @@ def test_f84_a_fact_has_the_time_of_the_message_that_states_it(text: str, named:
     said = ["My cat is old", "The weather is fine", "I saw him", "ok"]
     lines = [Line(text=one, at=datetime(2026, 3, at, tzinfo=UTC)) for at, one in enumerate(said, 1)]
     found = read_reply(json.dumps({"key_facts": [{"text": text, "n": named}]}), patterns=())
-    assert found is not None
-    assert [fact.at for fact in date_facts(found, lines)] == [lines[day - 1].at]
+    assert found is not None and [fact.at for fact in date_facts(found, lines)] == [lines[day - 1].at]

@@ -105,33 +105,24 @@ def _keyed(handler: _Handler) -> None:
 SECRET_ANSWER = b'{"error": {"message": "you said canary-text with canary-key", "code": 400}}'
 
 ANSWERS: dict[str, Callable[[_Handler], None]] = {
-    "ok": lambda h: h.reply(answer("ok")),
-    "unicode": lambda h: h.reply(answer("猫はトーフ 😀 café")),
+    "ok": lambda h: h.reply(answer("ok")), "unicode": lambda h: h.reply(answer("猫はトーフ 😀 café")),
     "chunked": lambda h: h.chunks(answer("猫" * 50)[at : at + 7] for at in range(0, len(answer("猫" * 50)), 7)),
     "parts": lambda h: h.reply(answer([_text("a"), {"type": "image"}, _text("b")])),
-    "cookie": lambda h: h.reply(answer("ok"), Set_Cookie="session=1; Path=/"),
-    "slow": _slow,
+    "cookie": lambda h: h.reply(answer("ok"), Set_Cookie="session=1; Path=/"), "slow": _slow,
     "dripping": lambda h: h.chunks((b" " for _ in range(600)), 0.1),
-    "huge": lambda h: h.chunks(b"x" * 1_000_000 for _ in range(30)),
-    "half": _half,
-    "nothing": lambda h: setattr(h, "close_connection", True),
-    "garbage": lambda h: h.reply(b"\xff\xfe not json"),
-    "deep": lambda h: h.reply(b"[" * 100_000),
-    "choiceless": lambda h: h.reply(b'{"choices": []}'),
-    "blank": lambda h: h.reply(answer(" \n")),
-    "refused": lambda h: h.reply(answer(None, refusal="I cannot do that.")),
-    "tools": lambda h: h.reply(answer(None, tool_calls=[{"id": "1"}])),
-    "number": lambda h: h.reply(answer(7)),
+    "huge": lambda h: h.chunks(b"x" * 1_000_000 for _ in range(30)), "half": _half,
+    "nothing": lambda h: setattr(h, "close_connection", True), "garbage": lambda h: h.reply(b"\xff\xfe not json"),
+    "deep": lambda h: h.reply(b"[" * 100_000), "choiceless": lambda h: h.reply(b'{"choices": []}'),
+    "blank": lambda h: h.reply(answer(" \n")), "refused": lambda h: h.reply(answer(None, refusal="I cannot do that.")),
+    "tools": lambda h: h.reply(answer(None, tool_calls=[{"id": "1"}])), "number": lambda h: h.reply(answer(7)),
     "error200": lambda h: h.reply(b'{"error": {"message": "slow down", "code": 429}}'),
     "auth200": lambda h: h.reply(b'{"error": {"message": "no", "code": "401"}}'),
-    "text200": lambda h: h.reply(b'{"error": "model not loaded"}'),
-    "400": lambda h: h.reply(SECRET_ANSWER, 400),
+    "text200": lambda h: h.reply(b'{"error": "model not loaded"}'), "400": lambda h: h.reply(SECRET_ANSWER, 400),
     "401": lambda h: h.reply(b'{"error": "bad key"}', 401),
-    "429": lambda h: h.reply(b"slow down", 429, Retry_After="7"),
-    "500": lambda h: h.reply(b"oops", 500),
+    "429": lambda h: h.reply(b"slow down", 429, Retry_After="7"), "500": lambda h: h.reply(b"oops", 500),
     "503": lambda h: h.reply(b"busy", 503, Retry_After="99999999"),
     "307": lambda h: h.reply(b"", 307, Location="/ok/v1/chat/completions", Connection="close"),
-}
+}  # fmt: skip
 
 EMBEDDINGS: dict[str, Callable[[_Handler], None]] = {
     "ok": lambda h: h.reply(embeddings(h.body)),

@@ -119,7 +119,6 @@ FAILURES: dict[str, tuple[Any, str, str]] = {
 
 @pytest.mark.parametrize(("model", "reason", "error"), FAILURES.values(), ids=FAILURES.keys())
 def test_g21_all_but_a_text_is_a_failure(model: Any, reason: str, error: str, caplog: pytest.LogCaptureFixture) -> None:
-    """And nothing that was said or raised goes on from there (G26)."""
     with caplog.at_level(logging.INFO), pytest.raises(ModelError) as raised:
         llm.ask(model, ASKED, PLAIN)
     assert (raised.value.reason, raised.value.error) == (reason, error)

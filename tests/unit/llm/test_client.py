@@ -143,9 +143,7 @@ def test_g21_g26_an_address_that_is_none_is_named_and_one_with_a_secret_is_refus
     assert "canary" not in str(raised.value)
 
 
-def test_g21_a_key_no_header_can_hold_or_a_missing_extra_is_told(
-    server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_g21_an_impossible_key_or_a_missing_extra_is_told(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("canary\nx", "canary-鍵"):
         with pytest.raises(ModelError) as raised:
             ChatClient(server.base("ok"), api_key=key).complete(ASKED)
@@ -204,8 +202,7 @@ def test_f56_what_is_wrong_is_said_and_nothing_of_what_was_sent(
     texts = TEXTS[:1] if behaviour in ("words", "null") else TEXTS[:2]
     with caplog.at_level(logging.INFO), pytest.raises(EmbedderError) as caught:
         embedders.ask(at(server, behaviour, api_key="another canary-key"), texts, LONG)
-    assert caught.value.reason == reason
-    assert "canary" not in repr(caught.value) + str(caught.value) + caplog.text
+    assert caught.value.reason == reason and "canary" not in repr(caught.value) + str(caught.value) + caplog.text
     assert caught.value.__context__ is None
 
 
@@ -220,8 +217,7 @@ def test_a_server_that_hangs_or_is_not_there_is_given_up(server: ModelServer) ->
 def test_what_embedder_names_comes_after_what_the_host_passes() -> None:
     settings = Settings(embedder="http://127.0.0.1:9/v1", embedder_model="small")
     first = embedders.resolve(None, settings)
-    assert isinstance(first, EndpointEmbedder)
-    assert first == embedders.resolve(None, settings)
+    assert isinstance(first, EndpointEmbedder) and first == embedders.resolve(None, settings)
     assert first != embedders.resolve(None, settings.replace(embedder="http://127.0.0.1:8/v1"))
     assert embedders.resolve(None, Settings()) is None
     grams = Grams()

@@ -39,8 +39,7 @@ def test_f3_l1_a_text_alone_has_the_kind_of_the_call_and_cannot_say_whose_it_is(
 
 
 def test_l7_at_most_a_thousand_ids_each_once() -> None:
-    assert rules.read_ids([1, 1, 2, 999]) == (1, 2, 999)
-    assert rules.read_ids(range(1000)) == tuple(range(1000))
+    assert rules.read_ids([1, 1, 2, 999]) == (1, 2, 999) and rules.read_ids(range(1000)) == tuple(range(1000))
     for wrong in ("12", [-1], [2**63]):
         with pytest.raises(MessageError):
             rules.read_ids(wrong)
@@ -58,7 +57,6 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "conversations.md"
 
 
 def test_c24_the_table_in_code_is_the_flag_and_the_documentation() -> None:
-    """Who reads and saves is decided in one place; the page people read is that place."""
     assert tuple(MODES) == get_args(MemoryMode)
     known = {"agent": (True, True, "tool"), "plus": (True, True, "before"), "basic": (True, False, "-")}
     known["project"] = (False, False, "-")

@@ -160,6 +160,5 @@ def test_s38_s40_numbers_of_positions_and_roles() -> None:
     made = {"key": KEY, "value": "x", "position": "after_prompt", "depth": 7, "scan": True, "role": "assistant"}
     assert to_numbers(made) == {"key": KEY, "value": "x", "position": 1, "depth": 1, "scan": True, "role": 2}
     assert [to_numbers({**made, "role": role})["role"] for role in ("system", "user")] == [0, 1]
-    assert made["position"] == "after_prompt"
-    assert to_numbers({**made, "position": "in_chat"})["depth"] == 7
+    assert made["position"] == "after_prompt" and to_numbers({**made, "position": "in_chat"})["depth"] == 7
     assert to_numbers({**made, "value": ""})["position"] == -1

@@ -32,8 +32,7 @@ def entry(channel: str, minutes: float = 0, user: str = "u1", **more: Any) -> En
 def test_m3_the_answers_push_out_the_oldest_and_system_lines_take_a_place() -> None:
     messages = said(*(f"m{n}" for n in range(12)))
     assert kept(messages, ["a", "b"]) == [*(f"m{n}" for n in range(4, 12)), "a", "b"]
-    assert kept(messages, ["a", "b"], 4) == ["m10", "m11", "a", "b"]
-    assert kept(messages, ["a", "b"], 1) == ["b"]
+    assert kept(messages, ["a", "b"], 4) == ["m10", "m11", "a", "b"] and kept(messages, ["a", "b"], 1) == ["b"]
     assert len(kept(messages, ["a", "b"], 200)) == 14
     assert kept(said("a", "  ", "\n", "b"), [" ", "c"]) == ["a", "b", "c"], "blank ones are left out"
     for at in (3, 6, 9):

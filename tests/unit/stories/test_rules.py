@@ -16,7 +16,6 @@ from core.text.extracts import fit_text
 
 
 def recaps(*tokens: int) -> list[tuple[int, int]]:
-    """Return recaps newest first; the first has the highest row id."""
     return [(len(tokens) - at, n) for at, n in enumerate(tokens)]
 
 
@@ -105,8 +104,7 @@ def test_s29_a_scene_that_is_gone_or_new_in_the_middle_counts_as_changed_and_del
     assert plan_recap([ONE, THREE], versions, 1) == RecapPlan(versions[0], (THREE,))
     between = CoveredScene(9, 15, 0)
     made = plan_recap([ONE, between, TWO, THREE], versions, 1)
-    assert made == RecapPlan(versions[0], (between, TWO, THREE))
-    assert plan_recap([], versions, 1) is None
+    assert made == RecapPlan(versions[0], (between, TWO, THREE)) and plan_recap([], versions, 1) is None
     stored = version(0, ONE, TWO)
     moved = [CoveredScene(1, 7, 0), CoveredScene(2, 17, 0)]
     assert plan_recap(moved, [stored], 0) is None

@@ -78,8 +78,7 @@ def failure(folder: Path, name: str = LINE, **values: Any) -> TemplateError:
 def test_p64_every_shipped_template_is_sound_and_says_what_it_is_given() -> None:
     assert check_templates(None) == []
     for name in ("prompt.json.j2", "input.json.j2", LINE):
-        assert header(name, "variables")
-        assert name in names(resources.find("prompts"))
+        assert header(name, "variables") and name in names(resources.find("prompts"))
 
 
 def test_p64_a_changed_overlay_acts_on_the_next_rendering_and_may_include_its_own_files(overlay: Overlay) -> None:
@@ -93,9 +92,7 @@ def test_p64_a_changed_overlay_acts_on_the_next_rendering_and_may_include_its_ow
     assert Renderer(overlay("{% include 'lines/mine.txt.j2' %}!")).text(LINE, **GIVEN) == "inner webui!"
 
 
-def test_p64_g26_an_unknown_variable_names_template_line_and_nearest_and_no_error_quotes_a_value(
-    overlay: Overlay,
-) -> None:
+def test_p64_g26_an_unknown_variable_is_named_with_line_and_nearest_and_no_value_is_quoted(overlay: Overlay) -> None:
     error = failure(overlay("first\n{{ interfaces }}"))
     assert (error.template, error.line) == (LINE, 2)
     assert all(part in str(error) for part in (LINE, "line 2", "'interfaces'", "Did you mean 'interface'?"))
@@ -193,8 +190,7 @@ def test_f75_missing_files_wrong_names_and_a_folder_that_is_none(overlay: Overla
     with pytest.raises(TemplateError, match=r"Did you mean 'instructions\.txt\.j2'"):
         Renderer(tmp_path).text("instruction.txt.j2")
     lost = Renderer(tmp_path / "nowhere")
-    assert lost.text(LINE, **GIVEN) == shipped()
-    assert "is no folder" in lost.notes[0]
+    assert lost.text(LINE, **GIVEN) == shipped() and "is no folder" in lost.notes[0]
     (tmp_path / "prompt.json.j2").mkdir()
     assert Renderer(tmp_path).json("prompt.json.j2", **PROMPT)["instructions"] == "x"
 
@@ -236,6 +232,4 @@ def test_p65_a_file_of_no_patterns_and_a_pattern_that_is_none_are_passed_over_an
     (tmp_path / "refused.yaml").write_text(text, encoding="latin-1")
     with caplog.at_level(logging.WARNING):
         assert refused_patterns(tmp_path) == patterns
-    assert [word in record.getMessage() for word, record in zip(told, caplog.records, strict=True)] == [True] * len(
-        told
-    )
+    assert all(word in record.getMessage() for word, record in zip(told, caplog.records, strict=True))

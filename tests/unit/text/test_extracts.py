@@ -35,8 +35,7 @@ def test_g23_what_says_more_is_chosen_and_stays_in_order() -> None:
     others = ("My sister Ada works as a nurse at the hospital.", "I am allergic to peanuts.")
     small_talk = ("Oh, really?", "It is what it is.", "How are you doing today?", "Nice.")
     texts = ["Hello there!", moved, *small_talk[:2], others[0], small_talk[2], others[1], small_talk[3]]
-    assert build_extract(texts) == " ".join((moved, *others))
-    assert build_extract(texts, most_sentences=1) == moved
+    assert build_extract(texts) == " ".join((moved, *others)) and build_extract(texts, most_sentences=1) == moved
     assert build_extract(texts, most_sentences=0) == ""
 
 
@@ -48,10 +47,8 @@ def test_g23_who_speaks_is_named_where_it_changes() -> None:
 
 
 SCRIPTS = {
-    "japanese": (
-        ["元気ですか？", "昨日ローマに引っ越しました。猫の名前はトーフです"],
-        "昨日ローマに引っ越しました。猫の名前はトーフです。",
-    ),
+    "japanese": (["元気ですか？", "昨日ローマに引っ越しました。猫の名前はトーフです"],
+                 "昨日ローマに引っ越しました。猫の名前はトーフです。"),
     "chinese": (["你好吗？我搬到罗马了！我的猫叫豆腐"], "我搬到罗马了！我的猫叫豆腐。"),
     "thai": (["ฉันย้ายไปกรุงโรม", "แมวชื่อโทฟุ"], "ฉันย้ายไปกรุงโรม แมวชื่อโทฟุ"),
     "arabic": (["انتقلت إلى روما. كيف حالك؟ اسم قطتي توفو"], "انتقلت إلى روما. اسم قطتي توفو."),
@@ -59,7 +56,7 @@ SCRIPTS = {
     "korean": (["나는 로마로 이사했어요. 잘 지내?", "고양이는 두부예요"], "나는 로마로 이사했어요. 고양이는 두부예요."),
     "hindi": (["मैं रोम चली गई। आप कैसे हैं? बिल्ली का नाम टोफू है।"], "मैं रोम चली गई। बिल्ली का नाम टोफू है।"),
     "german": (["Ich bin nach Rom gezogen! Wie geht's? Sie heißt Tofu"], "Ich bin nach Rom gezogen! Sie heißt Tofu."),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("texts", "expected"), SCRIPTS.values(), ids=SCRIPTS.keys())

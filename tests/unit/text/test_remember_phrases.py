@@ -44,8 +44,7 @@ def test_c12_people_are_understood_with_few_mistakes(kind: str, groups: tuple[st
     assert len(right) >= 60 and len(wrong) >= 60
     for half, least in ((0, 0.95), (1, 0.93)):
         taken = sum(right[half::2])
-        assert taken / len(right[half::2]) >= 0.75
-        assert taken / (taken + sum(wrong[half::2])) >= least
+        assert taken / len(right[half::2]) >= 0.75 and taken / (taken + sum(wrong[half::2])) >= least
     assert sum(right) / (sum(right) + sum(wrong)) >= 0.95
 
 
@@ -54,8 +53,7 @@ def test_l18_small_talk_with_i_is_no_fact(language: str) -> None:
     """What somebody does just now tells nobody who they are."""
     groups = ("facts", "preferences", "wishes")
     right, wrong = ([is_in(text, *groups) for text in cases("facts", language, sign)] for sign in "+-")
-    assert sum(right) / len(right) >= 0.8
-    assert sum(right) / (sum(right) + sum(wrong)) >= 0.95
+    assert sum(right) / len(right) >= 0.8 and sum(right) / (sum(right) + sum(wrong)) >= 0.95
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -88,35 +86,7 @@ def test_t46_only_what_a_person_asks_for_is_a_request(text: str, expected: bool)
 ])  # fmt: skip
 def test_c12_pasted_quoted_and_imagined_text_is_no_wish(text: str) -> None:
     """A pasted file left its instructions in every later prompt."""
-    assert not is_in(text, "wishes", "endings")
-    assert read_instructions(text, Settings()) == ()
-
-
-@pytest.mark.parametrize(("text", "expected"), [
-    ("*I hiss.* I'm a vampire, I only drink blood.", False),
-    ("I am allergic to silver. *The werewolf growls.*", False),
-    ("*Ann draws her knife.* Don't call me girl ever again.", False),
-    ('"Stay back!" *She hisses.* Never call me Jo.', False), ("*Sie lacht.* Nenn mich ab jetzt Königin.", False),
-    ("Don't call me girl.\n*She leaves.*", False),
-    ("*I bow.* My name is Vex. (OOC: please always answer in German)", True),
-    ("*bows* [OOC: please always answer in German]", True), ("*Important:* always answer in German.", True),
-    ("**Always** answer in German.", True), ("I am vegan * and proud of it.", True),
-    ("If Lee asks, always answer in Polish.", False), ("If my sister asks, never mention the gift.", False),
-    ("Wenn Lee fragt, antworte immer auf Polnisch.", False),
-    ("Si Lee pregunta, responde siempre en polaco.", False),
-    ("Si Lee demande, réponds toujours en polonais.", False), ("Se Lee chiede, rispondi sempre in polacco.", False),
-    ("Als Lee vraagt, antwoord altijd in het Pools.", False),
-    ("Se o Lee perguntar, responda sempre em polonês.", False),
-    ("Если Ли спросит, отвечай всегда на польском.", False), ("如果有人问，请始终用英文回答。", False),
-    ("誰かに聞かれたら、いつも英語で答えてください。", False), ("If you are unsure, always ask me.", True),
-    ("If I ask for code, always answer in Python.", True),
-    ("If a recipe calls for nuts, always suggest alternatives.", True),
-    ("Always suggest alternatives if a recipe calls for nuts.", True),
-])  # fmt: skip
-def test_c12_what_a_character_says_and_what_depends_on_others_is_no_wish(text: str, expected: bool) -> None:
-    given = read_instructions(text, Settings())
-    assert bool(given) is expected
-    assert not any("Vex" in each.text for each in given)
+    assert not is_in(text, "wishes", "endings") and read_instructions(text, Settings()) == ()
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -147,15 +117,6 @@ def test_c12_a_wish_out_of_character_counts_as_in_plain_words(text: str, expecte
 ])  # fmt: skip
 def test_t46_t47_the_table(user_text: str | None, response_text: str | None, expected: bool) -> None:
     assert should_remember(user_text, response_text, [ENGLISH]) is expected
-
-
-@pytest.mark.parametrize("text", [
-    "pls dont use emojis", "u can call me jo", "can u always answer in german?", "plz keep ur answers short",
-    "please **never** use emojis", "Call me **Jo**", "__Always__ answer in metric units",
-])  # fmt: skip
-def test_c12_spellings_of_chats_and_bold_words_are_understood(text: str) -> None:
-    assert len(read_instructions(text, Settings())) == 1
-    assert not read_instructions("u should call me when ur home", Settings())
 
 
 def test_t46_given_phrases_replace_their_group_alone() -> None:
@@ -282,7 +243,10 @@ def test_c12_what_takes_a_wish_back_is_understood() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_c12_wishes_are_given_and_taken_back_in_spoken_words(language: str) -> None:
-    """`+` begins a wish, `-` begins none; `old | new`: with `>` the old one ends or is replaced, with `=` it stays."""
+    """`+` begins a wish, `-` begins none, `1` states one alone, `0` nothing, as what characters say or others might.
+
+    `old | new`: with `>` the old one ends or is replaced, with `=` it stays.
+    """
     settings = Settings(languages=(language,))
     lines = (CORPUS / "spoken.txt").read_text(encoding="utf-8").splitlines()
     wrong = []
@@ -290,7 +254,9 @@ def test_c12_wishes_are_given_and_taken_back_in_spoken_words(language: str) -> N
         if code != language:
             continue
         given = read_instructions(texts[-1], settings)
-        if sign in "+-":
+        if sign in "01":
+            is_right = [each.begins for each in given] == [True] * int(sign)
+        elif sign in "+-":
             is_right = any(each.begins for each in given) is (sign == "+")
         else:
             (old,) = read_instructions(texts[0], settings)
@@ -316,23 +282,6 @@ def test_c12_a_ban_for_a_pregnancy_replaces_no_other() -> None:
     assert not takes_back(ending, "I'm allergic to nuts", ())
 
 
-@pytest.mark.parametrize(("ending", "wish"), [
-    ("Stop calling me Jo", "Call me Kim"), ("Don't call me Joe", "Call me Joanna"),
-    ("Don't call me Annabel", "Call me Anna"), ("You can speak English again", "Never use emojis"),
-    ("Don't call me Mr. Smith anymore", "Please call me Mr. Jones from now on"),
-    ("Nenn mich bitte nicht mehr Jo", "Nenn mich ab jetzt bitte Kim"), ("I quit being late", "I am vegetarian"),
-    ("Tables are fine again", "Never use emojis"), ("Stop using so many emojis", "Never use emojis"),
-    ("Hör auf, Tabellen zu benutzen", "Benutze nie Tabellen"), ("Basta de nueces", "Soy alérgica a las nueces"),
-    ("Forget the peanuts, I will buy them", "I'm allergic to peanuts"),
-    ("No more long sentences", "Always answer in short sentences"),
-    ("I don't want you to apologize all the time.", "My time zone is CET."),
-])  # fmt: skip
-def test_c12_another_wish_stays(ending: str, wish: str) -> None:
-    (stated,) = read_instructions(wish, Settings())
-    ends = [each for each in read_instructions(ending, Settings()) if each.ends]
-    assert not any(takes_back(each, wish, stated.topics) for each in ends)
-
-
 @pytest.mark.parametrize(("last", "newest"), [
     ("never mind", "Forget my last instruction"), ("Vergiss das bitte", "Streich diese Regel bitte"),
     ("Olvídalo", "Olvida esa regla"), ("Laisse tomber", "Oublie cette règle"),
@@ -346,30 +295,11 @@ def test_c12_what_is_meant_without_a_word_for_it_is_understood(last: str, newest
         assert [(each.ends, each.means_last_wish, each.means_newest) for each in read] == [(True, *means)], text
 
 
-@pytest.mark.parametrize(("text", "begins"), [
-    ("my name is on the list", False), ("my name is hard to spell", False),
-    ("everyone calls me on my birthday", False),
-    ("Ab jetzt ist Filmabend am Freitag", False), ("Mein Name steht nicht auf der Liste", False),
-    ("Sprich bitte Deutsch mit mir", True), ("mit mir bitte nur Deutsch", True), ("Halte dich bitte kurz", True),
-    ("red deutsch mit mir", True),
-    # what the speaker will do is asked of nobody
-    ("no spoilers, I promise!", False), ("no spoilers from me, but the ending is great", False),
-    ("no emojis or puns from us", False), ("no swearing, I swear", False), ("keine Spoiler, versprochen!", False),
-    ("pas de spoilers de ma part", False), ("no spoilers, promise me!", True),
-    ("no spoilers please, I promise to behave", True),
-    # how to answer, what to leave out, and a name
-    ("please reply in short sentences", True), ("please talk to me in a calmer voice, I'm tired", True),
-    ("please answer in one sentence", False), ("please write in your own words", False),
-    ("please write in simple words about tides", False), ("please reply in the thread", False),
-    ("I'd rather not have any film suggestions", True), ("I'd rather not have any soup", False),
-    ("du kannst Kim zu mir sagen", True), ("Sie dürfen gern Tom zu mir sagen", True),
-    ("always ask your questions one by one", True), ("always ask your mother", False),
-])  # fmt: skip
-def test_c12_plain_statements_are_no_wishes_and_short_wishes_are(text: str, begins: bool) -> None:
-    assert [each.begins for each in read_instructions(text, Settings())] == [True] * begins
-
-
-def test_c12_a_form_of_address_is_no_name() -> None:
+def test_c12_a_form_of_address_is_no_name_and_a_character_has_none() -> None:
+    (given,) = read_instructions("*I bow.* My name is Vex. (OOC: please always answer in German)", Settings())
+    assert "Vex" not in given.text
+    assert not read_instructions("Don't call me girl.\n*She leaves.*", Settings())
+    assert not read_instructions("u should call me when ur home", Settings())
     # `You may say du` would replace `call me Kim`
     for text, is_name in (("du kannst ruhig Du zu mir sagen", False), ("du kannst Kim zu mir sagen", True)):
         (read,) = read_instructions(text, Settings())

@@ -18,40 +18,26 @@ KEYS = ("title", "summary")
 PLAIN = '{"title": "Trip", "summary": "Ok."}'
 
 READ = {
-    "fenced with json": f"Here it is:\n```json\n{PLAIN}\n```\nAnything else?",
-    "fenced bare": f"```\n{PLAIN}\n```",
-    "fenced on one line": f"```json {PLAIN} ```",
-    "fenced, not closed": f"```json\n{PLAIN}",
-    "words around an object": f"Sure! {PLAIN} Have fun.",
-    "plain object": PLAIN,
-    "line breaks in it": '{\n  "title": "Trip",\n  "summary": "Ok."\n}',
-    "two objects": '{"note": 1} ' + PLAIN,
-    "the fitting one first": PLAIN + ' {"note": 1}',
-    "a smile before": "{smiles} {} { " + PLAIN,
-    "inside another": '{"answer": ' + PLAIN + "}",
-    "trailing comma": '{"title": "Trip", "summary": "Ok.",}',
+    "fenced with json": f"Here it is:\n```json\n{PLAIN}\n```\nAnything else?", "fenced bare": f"```\n{PLAIN}\n```",
+    "fenced on one line": f"```json {PLAIN} ```", "fenced, not closed": f"```json\n{PLAIN}", "plain object": PLAIN,
+    "words around an object": f"Sure! {PLAIN} Have fun.", "two objects": '{"note": 1} ' + PLAIN,
+    "line breaks in it": '{\n  "title": "Trip",\n  "summary": "Ok."\n}', "inside another": f'{{"answer": {PLAIN}}}',
+    "the fitting one first": PLAIN + ' {"note": 1}', "a smile before": "{smiles} {} { " + PLAIN,
+    "trailing comma": '{"title": "Trip", "summary": "Ok.",}', "missing comma": '{"title": "Trip" "summary": "Ok."}',
     "missing comma between lines": '{"title": "Trip"\n"summary": "Ok."}',
-    "missing comma": '{"title": "Trip" "summary": "Ok."}',
-    "single quotes": "{'title': 'Trip', 'summary': 'Ok.'}",
-    "no quotes around keys": '{title: "Trip", summary: "Ok."}',
-    "no quotes at all": "{title: Trip, summary: Ok.}",
-    "curly quotes": "{“title”: “Trip”, “summary”: “Ok.”}",
+    "single quotes": "{'title': 'Trip', 'summary': 'Ok.'}", "no quotes around keys": '{title: "Trip", summary: "Ok."}',
+    "no quotes at all": "{title: Trip, summary: Ok.}", "curly quotes": "{“title”: “Trip”, “summary”: “Ok.”}",
     "wide punctuation": '{"title"："Trip"，"summary"："Ok."}',
     "comments": '{"title": /* why */ "Trip", // a line\n /* two\nlines */ "summary": "Ok." # the end\n}',
     "cut off behind a text": '{"title": "Trip", "summary": "Ok."',
     "cut off in a text": '{"title": "Trip", "summary": "Ok.',
     "a fence inside a think-block": '<think>```json\n{"title": "no"}\n```</think>\n' + PLAIN,
-}
-
+}  # fmt: skip
 NOTHING = {
-    "no JSON": "We talked about the trip to Rome.",
-    "empty": "",
-    "another object": '{"note": 1}',
-    "a list": '["title", "summary"]',
-    "prose with braces": "Use { to open and } to close, {like this}.",
-    "only thoughts": f"<think>{PLAIN}</think>",
-    "thoughts not closed": f"<think>{PLAIN}",
-}
+    "no JSON": "We talked about the trip to Rome.", "empty": "", "another object": '{"note": 1}',
+    "a list": '["title", "summary"]', "prose with braces": "Use { to open and } to close, {like this}.",
+    "only thoughts": f"<think>{PLAIN}</think>", "thoughts not closed": f"<think>{PLAIN}",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [*READ, *NOTHING])
@@ -83,9 +69,7 @@ def test_g22_a_quoted_key_is_bounded_and_may_hold_its_quote() -> None:
         for key in ("k" * chars, "\\'" + "k" * (chars - 2)):
             assert len(read_object("{'title': 1, '" + key + "': 7,}", KEYS) or ()) == 1 + is_key
     assert read_object("{'it\\'s\\'': 7, '\\\\': 8}", ("it's'",)) == {"it's'": 7, "\\": 8}
-
-
-def test_g22_what_fits_is_up_to_the_caller() -> None:
+    # what fits is up to the caller
     reply = '{"title": 7} {"title": "Trip"}'
     assert read_object(reply, KEYS) == {"title": 7}
     assert read_object(reply, KEYS, fits=lambda found: isinstance(found["title"], str)) == {"title": "Trip"}
@@ -95,8 +79,7 @@ def test_g22_what_fits_is_up_to_the_caller() -> None:
 def test_g22_too_long_or_too_deep_is_no_answer() -> None:
     """A failure, never a hang; the caller tries again."""
     fill = " " * (MAX_CHARS - len(PLAIN))
-    assert read_object(fill + PLAIN, KEYS) == TRIP
-    assert read_object(fill + " " + PLAIN, KEYS) is None
+    assert read_object(fill + PLAIN, KEYS) == TRIP and read_object(fill + " " + PLAIN, KEYS) is None
     for opening, closing, levels in (('{"title": ', "}", 100), ("{title: ", "}", 100), ('{"title": [', "]}", 50)):
         assert read_object(opening * levels + "1" + closing * levels, KEYS) is not None
         assert read_object(opening * (levels + 1) + "1" + closing * (levels + 1), KEYS) is None
@@ -136,44 +119,30 @@ SAID = (
 
 @pytest.mark.parametrize(("reply", "said"), [
     *((reply, reply) for reply in SAID),
-    ("", ""),
-    ("  Hello <b>there</b>. ", "Hello <b>there</b>."),
-    ("a<think>b</think>c<thinking>d</thinking>e", "ace"),
-    ("<think>I could write <reasoning> here</think>Yes.", "Yes."),
+    ("", ""), ("  Hello <b>there</b>. ", "Hello <b>there</b>."), ("a<think>b</think>c<thinking>d</thinking>e", "ace"),
+    ("<think>I could write <reasoning> here</think>Yes.", "Yes."), ("<think>never closed", ""),
     ("<think/>Yes. <thinker>No.</thinker>", "Yes. <thinker>No.</thinker>"),
-    ("<think>never closed", ""),
     ("So: <think>a <think>b</think> c</think>yes.", "So: yes."),
-    ("It began before the reply.</think>\n\nHello.", "Hello."),
-    ("<THINK>Loud.</THINK>Hello.", "Hello."),
-    ("<thought>Gemini</thought>Hello.", "Hello."),
-    ("<seed:think>Seed</seed:think>Hello.", "Hello."),
-    ("◁think▷Kimi◁/think▷Hello.", "Hello."),
-    ("[THINK]Magistral[/THINK]Hello.", "Hello."),
-    ('<details type="reasoning" done="true">\n<summary>Thought</summary>\n> Hm.\n</details>\nHello.', "Hello."),
+    *((f"{before}Hello.", "Hello.") for before in (
+        "It began before the reply.</think>\n\n", "<THINK>Loud.</THINK>", "<thought>Gemini</thought>",
+        "<seed:think>Seed</seed:think>", "◁think▷Kimi◁/think▷", "[THINK]Magistral[/THINK]", "<mm:think>Hm.</mm:think>",
+        '<details type="reasoning" done="true">\n<summary>Thought</summary>\n> Hm.\n</details>\n',
+        "<|channel|>analysis<|message|>Hm.<|end|>", "<|channel>thought\nHm.<channel|>", "<analysis>Hm.</analysis>\n",
+        "<scratchpad>\nHm.\n</scratchpad>\n\n<plan>Say hello.</plan>", "[REFLECTION]Hm.[/REFLECTION] ",
+        "<|plan|>Hm.<|/plan|>", "analysisWe look.assistantcommentary to=functions.look json{}assistantfinal",
+    )),
     ("<details><summary>Kept</summary></details>", "<details><summary>Kept</summary></details>"),
     ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
      "Hello."),
-    ("<|channel|>analysis<|message|>Hm.", ""),
-    ("<|channel|>analysis<|message|>Hm.<|end|>Hello.", "Hello."),
+    ("<|channel|>analysis<|message|>Hm.", ""), ("assistantanalysisWe look.", ""),
     (("analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.look "
      "<|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>Hello."), "Hello."),
-    ("analysisWe look.assistantcommentary to=functions.look json{}assistantfinalHello.", "Hello."),
-    ("assistantanalysisWe look.", ""),
-    ("analysis of tea", "analysis of tea"),
-    ("<think>Hm.</thinking>Green tea.", "Green tea."),
+    ("analysis of tea", "analysis of tea"), ("<think>Hm.</thinking>Green tea.", "Green tea."),
     ("<think>Write </thinking> first.</think>Green tea.", "Green tea."),
-    ("<mm:think>Hm.</mm:think>Hello.", "Hello."),
-    ("So <mm:think>Hm.</mm:think>Hello.", "So Hello."),
-    ("<|channel>thought\nHm.<channel|>Hello.", "Hello."),
-    ("<|channel>thought\nHm.", ""),
+    ("So <mm:think>Hm.</mm:think>Hello.", "So Hello."), ("<|channel>thought\nHm.", ""),
     ("<|begin_of_thought|>Hm.<|end_of_thought|>\n\n<|begin_of_solution|>Hello.<|end_of_solution|>", "Hello."),
     ("<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>Hello.<|END_RESPONSE|>", "Hello."),
-    ("<|START_THINKING|>Hm.", ""),
-    ("<analysis>Hm.</analysis>\nHello.", "Hello."),
-    ("<scratchpad>\nHm.\n</scratchpad>\n\n<plan>Say hello.</plan>Hello.", "Hello."),
-    ("[REFLECTION]Hm.[/REFLECTION] Hello.", "Hello."),
-    ("<|plan|>Hm.<|/plan|>Hello.", "Hello."),
-    ("Hello.<|im_end|>", "Hello."),
+    ("<|START_THINKING|>Hm.", ""), ("Hello.<|im_end|>", "Hello."),
 ])  # fmt: skip
 def test_r37_only_what_was_said_is_left(reply: str, said: str) -> None:
     assert strip_thoughts(reply) == said
@@ -201,26 +170,20 @@ def test_s33_errors_and_refusals_are_told_from_ordinary_texts() -> None:
     assert [text for text in recaps if why(text)] == []
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u200b\ufeff", "\u3000", "\x00"])
-def test_s33_a_blank_text_is_refused_whatever_is_there(blank: str) -> None:
-    assert why(blank) == why(blank, "x") == why(blank, "x" * 1000) == "empty"
-
-
-def test_s33_the_shortest_share_is_exact() -> None:
+def test_s33_a_blank_text_is_refused_whatever_is_there_and_the_shortest_share_is_exact() -> None:
+    for blank in ("", " ", "\n\t ", "\u200b\ufeff", "\u3000", "\x00"):
+        assert why(blank) == why(blank, "x") == why(blank, "x" * 1000) == "empty"
     for had in range(200, 3000, 7):
         fewest = -(-3 * had // 10)
-        assert why("x" * fewest, "y" * had) == ""
-        assert why("x" * (fewest - 1), "y" * had) == "shorter"
+        assert why("x" * fewest, "y" * had) == "" and why("x" * (fewest - 1), "y" * had) == "shorter"
     assert why("x", "y" * 200) == "shorter"
     assert why(f"  {'x' * 59}  ", f"{'y' * 200}   ") == "shorter", "outer white space is no length"
 
 
-@pytest.mark.parametrize("before", ["", "  \n", "**", "> ", "# ", '"', "“", "⚠️ ", "- "])
-def test_s33_marks_in_front_do_not_hide_an_error(before: str) -> None:
-    assert why(f"{before}Error 429: too many requests") == "error_like"
-    assert judge_refusal(f"{before}Error 429: too many requests", "", patterns=()) == "", "by hand it may be written"
-
-
-def test_s33_only_the_beginning_says_what_a_text_is() -> None:
+def test_s33_only_the_beginning_says_what_a_text_is_and_marks_in_front_do_not_hide_an_error() -> None:
+    for before in ("", "  \n", "**", "> ", "# ", '"', "“", "⚠️ ", "- "):
+        text = f"{before}Error 429: too many requests"
+        assert why(text) == "error_like"
+        assert judge_refusal(text, "", patterns=()) == "", "by hand it may be written"
     assert why("Ann came home. Error 429: too many requests") == ""
     assert beginning("x" * 10_000) == "x" * 2000

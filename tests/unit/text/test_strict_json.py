@@ -35,22 +35,13 @@ class Angry(UserDict[str, Any]):
 
 
 @pytest.mark.parametrize(("given_value", "made", "noted"), [
-    ("a\x00b\ud800", "ab\ufffd", False),
-    ((1, "a"), [1, "a"], False),
-    (float("inf"), None, True),
+    ("a\x00b\ud800", "ab\ufffd", False), ((1, "a"), [1, "a"], False), (float("inf"), None, True),
     (datetime(2026, 3, 10, 12, tzinfo=UTC), "2026-03-10T12:00:00+00:00", True),
     (datetime(2026, 3, 10, 12), "2026-03-10T12:00:00+00:00", True),  # noqa: DTZ001 - naive is UTC
-    (date(2026, 3, 10), "2026-03-10", True),
-    ({3, 10, 2}, [2, 3, 10], True),
+    (date(2026, 3, 10), "2026-03-10", True), ({3, 10, 2}, [2, 3, 10], True),
     ({"b", 2, None, True, (1, 2)}, [None, True, 2, "b", [1, 2]], True),
-    (b"secret", "bytes", True),
-    (Thing(), "Thing", True),
-    (Decimal("2.50"), 2.5, True),
-    (Decimal(3), 3, True),
-    (Decimal("1e400"), None, True),
-    (10**5000, "int", True),
-    (Word.ONE, "one", False),
-    (Number.TWO, 2, False),
+    (b"secret", "bytes", True), (Thing(), "Thing", True), (Decimal("2.50"), 2.5, True), (Decimal(3), 3, True),
+    (Decimal("1e400"), None, True), (10**5000, "int", True), (Word.ONE, "one", False), (Number.TWO, 2, False),
     (Angry(), "Angry", True),
 ], ids=lambda value: type(value).__name__)  # fmt: skip
 def test_p18_each_kind_of_value(given_value: Any, made: Any, noted: bool) -> None:
@@ -70,7 +61,7 @@ def test_p18_keys_become_text() -> None:
     assert value == {"1": "the later wins"} and any("two keys" in note for note in notes)
 
 
-def test_p18_nesting_beyond_100_and_a_value_that_holds_itself_become_their_types_names() -> None:
+def test_p18_nesting_beyond_100_and_what_holds_itself_become_names_of_types(monkeypatch: pytest.MonkeyPatch) -> None:
     deep: Any = "end"
     for _ in range(100):
         deep = [deep]
@@ -78,31 +69,25 @@ def test_p18_nesting_beyond_100_and_a_value_that_holds_itself_become_their_types
     value, notes = make_strict([deep])
     for _ in range(100):
         value = value[0]
-    assert value == "list"
-    assert len(notes) == 1
+    assert (value, len(notes)) == ("list", 1)
     loop: dict[str, Any] = {"a": 1}
     loop["self"] = [loop, loop]
     value, notes = make_strict(loop)
-    assert value == {"a": 1, "self": ["dict", "dict"]}
-    assert len(notes) == 2
-
-
-def test_p18_a_structure_that_unfolds_without_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (value, len(notes)) == ({"a": 1, "self": ["dict", "dict"]}, 2)
+    # a structure that unfolds without end is bounded
     monkeypatch.setattr(strict_json, "MAX_NODES", 10_000)
     bomb: Any = ["x"]
     for _ in range(60):
         bomb = [bomb] * 10
     value, notes = make_strict(bomb)
-    assert len(json.dumps(value)) < 500_000
-    assert notes
+    assert len(json.dumps(value)) < 500_000 and notes
 
 
 def test_p18_notes_hold_no_text_and_are_bounded() -> None:
     said = "the canary sang"
     _, notes = make_strict({said: float("nan"), "ok": {said: {b"x"}, "raw": said.encode()}, "many": [b""] * 500})
     assert "canary" not in " ".join(notes)
-    assert len(notes) == strict_json.MAX_NOTES + 1
-    assert notes[-1] == "454 more values were changed"
+    assert len(notes) == strict_json.MAX_NOTES + 1 and notes[-1] == "454 more values were changed"
 
 
 def test_g12_the_argument_stays_and_shares_no_container() -> None:
@@ -134,8 +119,7 @@ def test_p18_anything_becomes_strict_json_that_stays_as_it_is(value: Any) -> Non
     made, _ = make_strict(value)
     text = json.dumps(made, ensure_ascii=False, allow_nan=False)
     text.encode("utf-8")
-    assert json.loads(text) == made
-    assert make_strict(made) == (made, [])
+    assert json.loads(text) == made and make_strict(made) == (made, [])
 
 
 def test_g13_sets_come_in_one_order() -> None:

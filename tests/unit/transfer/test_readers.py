@@ -37,17 +37,7 @@ def _read(**changes: Any) -> Any:
     return made
 
 
-def _tavern(*values: Any) -> list[Any]:
-    return read_all(sillytavern, *values)[0]
-
-
-def test_s48_what_is_too_large_to_keep_is_counted_once() -> None:
-    _, reading = read_all(sillytavern, HEADER, {**LINE, "mood": "y" * tavern_lines.KEPT_BYTES})
-    assert list(reading.notes.values()) == [1]
-
-
 def test_a_record_holds_what_the_row_says() -> None:
-    """Unknown fields are kept (L38), and the session with them."""
     line = _read(mood="calm", persona_id="other")
     assert isinstance(line, Line) and line.speaker is not None
     assert (line.room.id, line.speaker.id, line.text, line.id) == ("c", "Ann", "hi", "m1")
@@ -65,20 +55,21 @@ def test_a_record_holds_what_the_row_says() -> None:
 ])  # fmt: skip
 def test_f76_a_row_of_a_wrong_type_is_listed_with_its_reason(changes: dict[str, Any], reason: str) -> None:
     problem = _read(**changes)
-    assert isinstance(problem, Fault)
-    assert problem.row == 1
-    assert problem.reason.startswith(reason)
-    assert "canary" not in problem.reason
+    assert isinstance(problem, Fault) and problem.row == 1
+    assert problem.reason.startswith(reason) and "canary" not in problem.reason
 
 
-def test_f76_bad_sillytavern_rows_are_listed() -> None:
+def test_f76_s48_bad_sillytavern_rows_are_listed_and_too_large_ones_counted() -> None:
     odd: list[dict[str, Any]] = [
         {"send_date": None}, {"send_date": "soon"}, {"mes": 7}, {"is_user": "yes"}, {}, {"send_date": ""}
     ]  # fmt: skip
-    *bad, first, second = _tavern(*({**LINE, **each} for each in odd))
+    made: list[Any] = read_all(sillytavern, *({**LINE, **each} for each in odd))[0]
+    *bad, first, second = made
     said = ("send_date is missing", "send_date cannot be read", "mes is of type int", "is_user is no switch")
     assert all(reason in each.reason for reason, each in zip(said, bad, strict=True))
     assert [each.row for each in bad] == [1, 2, 3, 4] and second.at == first.at
+    _, reading = read_all(sillytavern, HEADER, {**LINE, "mood": "y" * tavern_lines.KEPT_BYTES})
+    assert list(reading.notes.values()) == [1], "what is too large to keep is counted once"
 
 
 def _file(folder: Path, *values: object) -> Path:
@@ -112,17 +103,11 @@ def test_every_form_sillytavern_has_written_is_read(text: object, moment: dateti
     assert read_time(text) == moment
 
 
-@pytest.mark.parametrize(
-    "value",
-    [None, "", "soon", True, [], {}, float("nan"), float("inf"), -1, 0, 10**400, -(10**400), "9" * 400,
-     "June 31, 2023 4:13pm", "Foo 1, 2023 4:13pm",
-     "June 19, 2023 13:13pm", "June 19, 2023 0:13am", "2023-13-19 @16h 13m 25s 120ms", "x" * 1_000_000],
-)  # fmt: skip
-def test_what_is_no_time_is_none(value: object) -> None:
-    assert read_time(value) is None
-
-
-def test_times_without_an_offset_are_of_the_zone_given() -> None:
+def test_what_is_no_time_is_none_and_times_without_an_offset_are_of_the_zone_given() -> None:
+    for value in (None, "", "soon", True, [], {}, float("nan"), float("inf"), -1, 0, 10**400, -(10**400), "9" * 400,
+                  "June 31, 2023 4:13pm", "Foo 1, 2023 4:13pm", "June 19, 2023 13:13pm", "June 19, 2023 0:13am",
+                  "2023-13-19 @16h 13m 25s 120ms", "x" * 1_000_000):  # fmt: skip
+        assert read_time(value) is None
     rome = ZoneInfo("Europe/Rome")
     assert read_time("June 19, 2023 6:13pm", rome) == MOMENT.replace(second=0, microsecond=0)
     assert read_time("2023-06-19T18:13:25.120", rome) == MOMENT
@@ -134,8 +119,8 @@ def lines_of(path: Path, max_bytes: int = files.MAX_BYTES) -> list[tuple[int, An
     return list(json_values.read_lines(member))
 
 
-def _raw(folder: Path, content: bytes, name: str = "chat.jsonl") -> Path:
-    path = folder / name
+def _raw(folder: Path, content: bytes) -> Path:
+    path = folder / "chat.jsonl"
     path.write_bytes(content)
     return path
 
@@ -148,14 +133,10 @@ def test_lines_keep_their_numbers_and_a_separator_inside_a_text_ends_none(tmp_pa
     assert lines_of(path) == [(1, {"text": "a\u2028b\u0085c"})]
 
 
-def test_f76_not_utf8_names_the_line_and_the_byte(tmp_path: Path) -> None:
-    path = _raw(tmp_path, b'{"a": 1}\n{"text": "caf\xe9"}\n')
+def test_f76_a_file_or_line_too_large_or_not_utf8_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TransferError, match=r"Line 2 of .* is not UTF-8 \(byte 14 of the line\)") as caught:
-        lines_of(path)
+        lines_of(_raw(tmp_path, b'{"a": 1}\n{"text": "caf\xe9"}\n'))
     assert caught.value.row == 2
-
-
-def test_f76_a_file_or_line_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _raw(tmp_path, b'{"a": 1}\n' * 100)
     assert len(lines_of(path, max_bytes=900)) == 100
     with pytest.raises(TransferError, match="larger than 899 bytes"):

@@ -14,39 +14,35 @@ from core.transfer.formats.sillytavern.lines import AFTER, BEFORE, DIGEST, KEPT_
 from tests.unit.transfer import tavern_world as world
 
 
-def _line(storage: Any, **fields: Any) -> dict[str, Any]:
-    return {"user_name": "unused", "chat_metadata": {"integrity": "i", RUNNING: storage, "theirs": 1}, **fields}
+def _line(storage: Any) -> dict[str, Any]:
+    return {"user_name": "unused", "chat_metadata": {"integrity": "i", RUNNING: storage, "theirs": 1}}
 
 
-def _storage(numbers: list[int], current: Any = 0) -> dict[str, Any]:
-    return {"chat_id": "c", "current_version": current, "versions": world.versions_of(numbers), "x": [1]}
+def _storage(numbers: list[int]) -> dict[str, Any]:
+    return {"chat_id": "c", "current_version": 0, "versions": world.versions_of(numbers), "x": [1]}
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [7, {}, {"version": -1, "content": "x"}, {"version": True, "content": "x"}, {"version": 2**31, "content": "x"},
-     {"version": 1, "content": " "}, {"version": 1, "content": 5}, {"version": "1", "content": "x"}],
-)  # fmt: skip
-def test_s48_what_is_no_version_stays_in_the_line(entry: Any) -> None:
-    storage = _storage([0])
-    storage["versions"] = [entry, *storage["versions"], {**storage["versions"][0], "content": "a second 0"}]
-    kept, versions, _ = read_header(_line(storage))
-    assert [v.content for v in versions] == ["So far 0."]
-    assert write_header(kept, versions, 0, "c", ()) == _line(storage)
+def test_s48_what_is_no_version_stays_in_the_line() -> None:
+    odd = [(-1, "x"), (True, "x"), (2**31, "x"), (1, " "), (1, 5), ("1", "x")]
+    for entry in (7, {}, *({"version": version, "content": content} for version, content in odd)):
+        storage = _storage([0])
+        storage["versions"] = [entry, *storage["versions"], {**storage["versions"][0], "content": "a second 0"}]
+        kept, versions, _ = read_header(_line(storage))
+        assert [v.content for v in versions] == ["So far 0."]
+        assert write_header(kept, versions, 0, "c", ()) == _line(storage)
 
 
-@pytest.mark.parametrize("metadata", [None, 7, {}, {RUNNING: 7}, {RUNNING: {}}, {RUNNING: {"versions": 7}}])
-def test_s48_a_header_without_versions(metadata: Any) -> None:
-    line = {"chat_metadata": metadata}
-    kept, versions, _ = read_header(line)
-    assert (kept, versions) == (line, ())
-    assert write_header(line, (), None, "c", ()) == line
-    version = read_header(_line(_storage([3])))[1][0]
-    made = write_header(line, (version,), 3, "c", ())["chat_metadata"][RUNNING]
-    assert (made["chat_id"], made["current_version"]) == ("c", 3)
-    assert list(made["versions"][0]) == [
-        "version", "timestamp", "content", "scene_count", "excluded_count", "prev_scene_index", "new_scene_index"
-    ]  # fmt: skip
+FIELDS = "version timestamp content scene_count excluded_count prev_scene_index new_scene_index"
+
+
+def test_s48_a_header_without_versions() -> None:
+    for metadata in (None, 7, {}, {RUNNING: 7}, {RUNNING: {}}, {RUNNING: {"versions": 7}}):
+        line = {"chat_metadata": metadata}
+        assert read_header(line)[:2] == (line, ()) and write_header(line, (), None, "c", ()) == line
+        version = read_header(_line(_storage([3])))[1][0]
+        made = write_header(line, (version,), 3, "c", ())["chat_metadata"][RUNNING]
+        assert (made["chat_id"], made["current_version"]) == ("c", 3)
+        assert list(made["versions"][0]) == FIELDS.split()
 
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -69,9 +65,7 @@ def _again(line: dict[str, Any]) -> tuple[dict[str, Any], Beside]:
     (["1", "2"], None, [(0, False), (1, True)]),
     (["1", "3"], 7, [(0, False), (1, False)]),
     (["1", "", 5, None, "2"], 4, [(0, False), (4, True)]),
-    (["1", "2"], True, [(0, False), (1, True)]),
-    ("12", 0, []),
-    ([], 0, []),
+    (["1", "2"], True, [(0, False), (1, True)]), ("12", 0, []), ([], 0, []),
 ])  # fmt: skip
 def test_s48_which_alternatives_a_line_has(swipes: Any, chosen: Any, wanted: list[tuple[int, bool]]) -> None:
     """A blank one and one that is no text are kept in the line: they can never be chosen."""
@@ -85,8 +79,7 @@ def test_s48_what_is_too_large_or_too_deep_is_not_kept() -> None:
     deep: Any = 1
     for _ in range(KEPT_BYTES // 10_000):
         deep = [deep]
-    assert tavern_lines.keep({"a": deep}) is None
-    assert tavern_lines.keep({"a": [[]] * 200}) is not None
+    assert tavern_lines.keep({"a": deep}) is None and tavern_lines.keep({"a": [[]] * 200}) is not None
     assert tavern_lines.keep({"a": "é" * (KEPT_BYTES // 2)}) is None
     made, _ = _again({"mes": "x", "name": "Iris", "mood": "y" * KEPT_BYTES})
     assert (made["mes"], "mood" in made) == ("x", False)

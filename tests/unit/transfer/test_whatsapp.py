@@ -37,15 +37,15 @@ def test_r26_every_form_of_a_time_is_read(tmp_path: Path, head: str) -> None:
 
 
 def test_r26_day_and_month_are_found_from_the_whole_file(tmp_path: Path) -> None:
-    lines = _lines(_read(tmp_path, "03/04/21, 10:00 - Ann: a\n05/04/21, 10:00 - Ann: b\n25/04/21, 10:00 - Ann: c\n"))
-    assert [line.at.strftime("%d %b") for line in lines] == ["03 Apr", "05 Apr", "25 Apr"]
-    lines = _lines(_read(tmp_path, "03/04/21, 10:00 - Ann: a\n04/05/21, 10:00 - Ann: b\n04/25/21, 10:00 - Ann: c\n"))
-    assert [line.at.strftime("%d %b") for line in lines] == ["04 Mar", "05 Apr", "25 Apr"]
-    lines = _lines(_read(tmp_path, "21/4/13 10:00 - Ann: a\n21/5/7 10:00 - Ann: b\n"))
-    assert [line.at.strftime("%Y %d %b") for line in lines] == ["2021 13 Apr", "2021 07 May"]
-    # By the order of the lines alone: with the day first, the second would lie before the first.
-    lines = _lines(_read(tmp_path, "02/05/21, 10:00 - Ann: a\n03/04/21, 10:00 - Ann: b\n"))
-    assert [line.at.month for line in lines] == [2, 3]
+    for dates, days in (
+        ("03/04/21, 05/04/21, 25/04/21,", "2021-04-03 2021-04-05 2021-04-25"),
+        ("03/04/21, 04/05/21, 04/25/21,", "2021-03-04 2021-04-05 2021-04-25"),
+        ("21/4/13 21/5/7", "2021-04-13 2021-05-07"),
+        # by the order of the lines alone: with the day first, the second would lie before the first
+        ("02/05/21, 03/04/21,", "2021-02-05 2021-03-04"),
+    ):
+        lines = _lines(_read(tmp_path, "".join(f"{date} 10:00 - Ann: a\n" for date in dates.split())))
+        assert " ".join(f"{line.at:%Y-%m-%d}" for line in lines) == days
 
 
 def test_r26_lines_that_go_on_and_lines_out_of_order(tmp_path: Path) -> None:
@@ -73,8 +73,7 @@ def test_r26_marks_of_direction_are_nobodys_words(tmp_path: Path) -> None:
     )
     added, phone, edited = _lines(_read(tmp_path, text))
     assert (added.is_service, added.speaker, added.text) == (True, None, "Bob added Ann")
-    assert phone.speaker is not None
-    assert (phone.speaker.name, phone.text) == ("+49 151 7", "hi @Bob")
+    assert phone.speaker is not None and (phone.speaker.name, phone.text) == ("+49 151 7", "hi @Bob")
     assert (edited.text, edited.edited) == ("done", edited.at)
 
 

@@ -28,11 +28,8 @@ HEADS: dict[str, Any] = {
 
 
 def _section(*elements: Any) -> dict[str, Any]:
-    return {"type": "rich_text_section", "elements": list(elements)}
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
+    made = [{"type": "text", "text": each} if isinstance(each, str) else each for each in elements]
+    return {"type": "rich_text_section", "elements": made}
 
 
 BLOCKS = [
@@ -40,9 +37,9 @@ BLOCKS = [
     {"type": "section", "text": {"type": "mrkdwn", "text": "Ask <@U2>"},
      "fields": [{"type": "mrkdwn", "text": "today"}]},
     {"type": "rich_text", "elements": [
-        _section(_text("bring "), {"type": "link", "url": "https://x.org", "text": "this"}, _text(" "),
+        _section("bring ", {"type": "link", "url": "https://x.org", "text": "this"}, " ",
                  {"type": "emoji", "name": "tea"}),
-        {"type": "rich_text_list", "elements": [_section(_text("oats")), _section(_text("milk"))]}]},
+        {"type": "rich_text_list", "elements": [_section("oats"), _section("milk")]}]},
     {"type": "context", "elements": [{"type": "image", "image_url": "x"}, {"type": "plain_text", "text": "at noon"}]},
 ]  # fmt: skip
 SHOWN = "Menu <b>\nAsk @U2\ntoday\nbring this (https://x.org) :tea:\n- oats\n- milk\nat noon"
@@ -83,7 +80,6 @@ def test_r21_all_words_come_in(tmp_path: Path, program: str, messages: list[Any]
 
 
 def _read(path: Path, program: str) -> tuple[int, list[Line]]:
-    """Return how much is left out, and the lines; there is nothing else."""
     files = find_export(path)
     assert files is not None and files.format == program
     reads: list[Read] = [read for _, read in files.read(Reading())]

@@ -14,8 +14,7 @@ from core.web.admin.pages.page import environment
 
 def test_every_kind_and_every_reason_of_the_ranking_has_words_for_people() -> None:
     words: Any = environment().get_template("_words.html.j2").module
-    assert {*KINDS, INSTRUCTION, ""} == set(words.KIND_NAMES)
-    assert set(WEIGHTS) <= set(words.REASONS)
+    assert {*KINDS, INSTRUCTION, ""} == set(words.KIND_NAMES) and set(WEIGHTS) <= set(words.REASONS)
 
 
 def test_the_archive_says_why_an_item_is_there() -> None:

@@ -14,6 +14,14 @@ from core.web.proxy.answer import AnswerReader
 from core.web.proxy.routes import has_dots
 
 
+def user(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
+
+
+def system(text: str) -> dict[str, str]:
+    return {"role": "system", "content": text}
+
+
 def test_r15_a_text_is_put_before_that_of_one_message_and_nothing_else_changes() -> None:
     """A provider's cache holds for the messages in front, and the request as it came is kept for a second try."""
     said: list[Any] = [user("hi"), {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Tea?"}]}]
@@ -50,8 +58,7 @@ def read(content: bytes) -> str | None:
 
 
 @pytest.mark.parametrize(("message", "said"), [
-    ({"content": "Tea."}, "Tea."),
-    ({"content": None, "refusal": "No tea."}, "No tea."),
+    ({"content": "Tea."}, "Tea."), ({"content": None, "refusal": "No tea."}, "No tea."),
     ({"content": None, "audio": {"id": "a1", "data": "AAAA", "transcript": "Tea."}}, "Tea."),
     ({"content": "Tea.", "audio": {"transcript": "Tea."}}, "Tea."),
     ({"content": [{"type": "text", "text": "Green "}, {"type": "text", "text": "tea."}]}, "Green tea."),
@@ -153,18 +160,17 @@ def test_r16_a_name_in_a_header_is_utf8_or_refused() -> None:
     assert (caught.value.status_code, caught.value.answer.fields) == (400, ["X-User-Id"])
 
 
-@pytest.mark.parametrize("is_parts", [False, True])
-def test_r40_a_system_message_with_nothing_but_the_persona_is_taken_out(is_parts: bool) -> None:
+def test_r40_a_system_message_with_nothing_but_the_persona_is_taken_out() -> None:
     line = "X-Persona-Id: mira"
-    empty = {"role": "system", "content": [{"type": "text", "text": line}] if is_parts else line}
-    for said in ([empty, user("hello")], [system("Be kind."), user("hello"), empty]):
-        assert messages.split_persona_line(said) == ("mira", [each for each in said if each is not empty])
+    for empty in (system(line), {"role": "system", "content": [{"type": "text", "text": line}]}):
+        for said in ([empty, user("hello")], [system("Be kind."), user("hello"), empty]):
+            assert messages.split_persona_line(said) == ("mira", [each for each in said if each is not empty])
 
 
 NAMES = ("dan", "room2", "55", "chat-55", "%chat-55", "%room-dan", "token-7", "%token-7", "a/b", "a%2Fb", "room:dan")
 
 
-def test_f82_no_key_of_one_kind_can_be_spelled_like_one_of_another() -> None:
+def test_f82_f83_no_key_of_one_kind_can_be_spelled_like_one_of_another() -> None:
     room = {"X_Conversation_Privacy": "public"}
     by_kind = {
         "direct": {key({"X_User_Id": name}) for name in NAMES},
@@ -175,6 +181,7 @@ def test_f82_no_key_of_one_kind_can_be_spelled_like_one_of_another() -> None:
     }
     assert [len(keys) for keys in by_kind.values()] == [len(NAMES), len(NAMES) ** 2, len(NAMES), len(NAMES), 2]
     assert len(set().union(*by_kind.values())) == sum(len(keys) for keys in by_kind.values())
+    assert key({"X_User_Id": "self"}) == "proxy/%self" != key({"X_User_Id": "%self"}), "a user called self"
 
 
 @pytest.mark.parametrize(("name", "model", "persona"), [
@@ -185,18 +192,6 @@ def test_r40_a_model_name_names_the_persona_and_a_providers_own_sign_none(name: 
     assert identity.split_model({"model": name}) == (model, persona)
 
 
-def user(text: str) -> dict[str, str]:
-    return {"role": "user", "content": text}
-
-
-def system(text: str) -> dict[str, str]:
-    return {"role": "system", "content": text}
-
-
-def test_f83_a_user_called_self_is_not_the_persona() -> None:
-    assert key({"X_User_Id": "self"}) == "proxy/%self" != key({"X_User_Id": "%self"})
-
-
 HISTORY = [user("I have a cat."), {"role": "assistant", "content": "What is its name?"}]
 
 PERSON_ALONE = (
@@ -205,8 +200,7 @@ PERSON_ALONE = (
     "Create a concise, 3-5 word name for my bakery.", "Give me a JSON object with three cats. Only return JSON.",
 )  # fmt: skip
 PERSON_LATER = (
-    "Summarize our conversation in 50 words or less.",
-    "Write a title for our story, no quotes please.",
+    "Summarize our conversation in 50 words or less.", "Write a title for our story, no quotes please.",
     "[Pause your roleplay] who are you really?", "[Pause your roleplay. Who are you really?]",
     "Pause your roleplay. Summarize the story so far.",
 )  # fmt: skip
@@ -215,14 +209,11 @@ PERSON_BEHIND = (
     "[Write the next reply only as Iris.]",
 )
 PERSON: list[list[Any]] = [
-    *([user(text)] for text in PERSON_ALONE),
-    *([*HISTORY, user(text)] for text in PERSON_LATER),
+    *([user(text)] for text in PERSON_ALONE), *([*HISTORY, user(text)] for text in PERSON_LATER),
     *([*HISTORY, user("Tofu."), system(text)] for text in PERSON_BEHIND),
-    [
-        system("You are Iris. Answer with 50 words or less, nothing else. You love titles."),
-        user("Ann: hello\nUser: hi there\nWhat do you think of this conversation?"),
-    ],
-]
+    [system("You are Iris. Answer with 50 words or less, nothing else. You love titles."),
+     user("Ann: hello\nUser: hi there\nWhat do you think of this conversation?")],
+]  # fmt: skip
 
 GUIDE = "### Task:\nRespond to the user query using the context.\n\n### Guidelines:\n- Only return JSON if asked.\n"
 FOUND = '<context>\n<source id="1">The title of the conversation: 5 words or less</source>\n</context>\n'
@@ -272,52 +263,35 @@ def test_r40_a_note_in_a_message_of_its_own_is_not_the_persons() -> None:
 
 # As Open WebUI, NextChat, Chatbox, LibreChat, SillyTavern, Cherry Studio, LobeChat and TypingMind ask.
 TASKS_ALONE = (
-    (
-        "### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.\n### Output:\nJSON "
-        'format: { "title": "..." }\n### Chat History:\n<chat_history>\nUSER: hi\n</chat_history>'
-    ),
-    (
-        "Based on the chat history, give this conversation a name.\nKeep it short - 10 characters max, no "
-        "quotes.\nJust provide the name, nothing else.\n\nHere's the conversation:\n\n```\nuser: hi\n```"
-    ),
-    (
-        "Summarize the conversation by integrating new lines into the current summary.\n\nNew lines:\nHuman: hi\nAI: "
-        "hello\n\nNew summary:"
-    ),
-)
+    ("### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.\n### Output:\nJSON "
+     'format: { "title": "..." }\n### Chat History:\n<chat_history>\nUSER: hi\n</chat_history>'),
+    ("Based on the chat history, give this conversation a name.\nKeep it short - 10 characters max, no quotes.\nJust "
+     "provide the name, nothing else.\n\nHere's the conversation:\n\n```\nuser: hi\n```"),
+    ("Summarize the conversation by integrating new lines into the current summary.\n\nNew lines:\nHuman: hi\nAI: "
+     "hello\n\nNew summary:"),
+)  # fmt: skip
 TASKS_LATER = (
-    (
-        "Please generate a four to five word title summarizing our conversation without any lead-in, punctuation, "
-        "quotation marks, periods, symbols, bold text, or additional text. Remove enclosing quotation marks."
-    ),
+    ("Please generate a four to five word title summarizing our conversation without any lead-in, punctuation, "
+     "quotation marks, periods, symbols, bold text, or additional text. Remove enclosing quotation marks."),
     "使用四到五个字直接返回这句话的简要主题，不要解释、不要标点、不要语气词、不要多余文本",
-    (
-        "Ignore previous instructions. Summarize the most important facts and events in the story so far. Limit the "
-        "summary to 200 words or less. Your response should include nothing but the summary."
-    ),
+    ("Ignore previous instructions. Summarize the most important facts and events in the story so far. Limit the "
+     "summary to 200 words or less. Your response should include nothing but the summary."),
     "[Pause your roleplay. Summarize the most important facts and events that have happened in the chat so far.]",
-    (
-        "What would be a short and relevant title for this chat? You must strictly answer with only the title, no "
-        "other text is allowed."
-    ),
-)
+    ("What would be a short and relevant title for this chat? You must strictly answer with only the title, no other "
+     "text is allowed."),
+)  # fmt: skip
 TASKS_BEHIND = (
     "Summarize the discussion briefly in 200 words or less to use as a prompt for future context.",
     "[Write your next reply from the point of view of Ann, using the chat history so far as a guideline.]",
 )
 TASKS: list[list[Any]] = [
-    *([user(text)] for text in TASKS_ALONE),
-    *([*HISTORY, user(text)] for text in TASKS_LATER),
+    *([user(text)] for text in TASKS_ALONE), *([*HISTORY, user(text)] for text in TASKS_LATER),
     *([*HISTORY, user("Tofu."), system(text)] for text in TASKS_BEHIND),
-    [
-        system("Summarize the given session as a 10-word title, without any punctuation. Output only the title."),
-        user('[{"role": "user", "content": "hi"}]'),
-    ],
-    [
-        system("You sum up conversations. Generate a concise title of the conversation.\n- Output ONLY the title."),
-        user("user: hi\nassistant: hello"),
-    ],
-]
+    [system("Summarize the given session as a 10-word title, without any punctuation. Output only the title."),
+     user('[{"role": "user", "content": "hi"}]')],
+    [system("You sum up conversations. Generate a concise title of the conversation.\n- Output ONLY the title."),
+     user("user: hi\nassistant: hello")],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("messages", "name"), [(each, "") for each in PERSON] + [(each, "task") for each in TASKS])
@@ -329,8 +303,7 @@ def test_r37_what_a_person_says_is_a_turn_and_what_a_front_end_asks_is_none(mess
 @pytest.mark.parametrize(("path", "leaves"), [
     ("/v1/models", False), ("/v1/models/a..b", False), ("/v1/files/%C3%A4", False), ("/v1/../admin", True),
     ("/v1/%2e%2e/admin", True), ("/v1/%2E./x", True), ("/v1/%252e%252e/x", True), ("/v1/a%2f..%2fb", True),
-    ("/v1/..%5cx", True), ("/v1/./x", True),
-    ("/v1/..;/x", True),
+    ("/v1/..%5cx", True), ("/v1/./x", True), ("/v1/..;/x", True),
 ])  # fmt: skip
 def test_r37_a_path_that_leaves_its_folder_is_known_however_it_is_encoded(path: str, leaves: bool) -> None:
     assert has_dots(path) is leaves

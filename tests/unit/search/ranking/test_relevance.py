@@ -33,7 +33,6 @@ def scored(*rows: dict[str, float]) -> list[float]:
 
 
 def read(candidate: Candidate, text: str = "hm") -> ScoredRow:
-    """Return a candidate as it is once its text was read."""
     stored = FoundRow(2, candidate.id, 0, (text,), text, None)
     return ScoredRow(
         candidate, stored, candidate.matched, context=candidate.context, score=candidate.score,
@@ -76,8 +75,7 @@ def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() ->
     def rows(long: float) -> list[Candidate]:
         return [Candidate(2, n, 0, score=score, session=of, long=long) for n, (score, of) in enumerate(scores)]
 
-    assert spaced(rows(1.0)) == [0, 3, 1, 2]
-    assert spaced(rows(0.0)) == [0, 1, 3, 2]
+    assert spaced(rows(1.0)) == [0, 3, 1, 2] and spaced(rows(0.0)) == [0, 1, 3, 2]
     elsewhere = rows(1.0)
     elsewhere[1] = replace(elsewhere[1], session=2)
     assert spaced(elsewhere) == [0, 1, 3, 2]
@@ -101,8 +99,7 @@ def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None
         return [Candidate(2, n, 0, score=s, session=of, session_rows=session_rows, long=1.0) for n, (s, of) in told]
 
     few, many = weights.REPEAT_ROWS, 10 * weights.REPEAT_ROWS
-    assert spaced(rows(few)) == spaced(rows(0)) == [0, 2, 1]
-    assert spaced(rows(many)) == [0, 1, 2]
+    assert spaced(rows(few)) == spaced(rows(0)) == [0, 2, 1] and spaced(rows(many)) == [0, 1, 2]
 
 
 def test_t27_the_score_of_a_session_is_found_by_its_number() -> None:
@@ -113,7 +110,6 @@ def test_t27_the_score_of_a_session_is_found_by_its_number() -> None:
 
 
 def test_t24_few_hits_match_nothing_themselves() -> None:
-    """And T30: what fits best by its own words stays."""
     rows = [read(Candidate(2, n, n, score=9.0 - n, context=n < 5)) for n in range(9)]
     assert [row.row.id for row in without_many_contexts(rows, 2)] == [0, 1, 5, 6, 7, 8]
     assert rows[8] in choose(rows, 4, rows[8]) and len(choose(rows, 4, rows[8])) == 4
