@@ -216,15 +216,12 @@ def is_joined(argument: ast.expr) -> bool:
     return isinstance(argument, ast.Call) and getattr(argument.func, "attr", "") in JOINING
 
 
-def test_t25_no_value_is_written_into_a_statement() -> None:
+def test_t25_only_the_store_sends_sql_and_no_value_is_written_into_a_statement() -> None:
     for path in STORE:
         name = path.relative_to(PACKAGE).as_posix()
         if name not in PUT_TOGETHER:
             tree = ast.parse(path.read_text(encoding="utf-8"))
             assert [line for line, argument in sql_arguments(tree) if is_joined(argument)] == [], name
-
-
-def test_t25_only_the_store_sends_sql() -> None:
     for path in (path for path in SOURCES if path not in STORE):
         # Indented is what only a type checker reads.
         found = re.findall(r"^(?:from|import) (?:sqlalchemy|pymysql)\b.*", path.read_text(), re.MULTILINE)

@@ -97,17 +97,14 @@ def _checked(run: Command, *arguments: object) -> str:
     return ran.err
 
 
-def test_f74_what_is_no_database_or_cannot_be_reached_is_told(run: Command, tmp_path: Path) -> None:
+def test_f74_what_is_no_database_or_cannot_be_reached_is_told_and_stops_build(run: Command, tmp_path: Path) -> None:
+    """At a terminal a prompt without memory would look like an empty memory; a host must answer somehow."""
     (tmp_path / "own.db").write_text("a shopping list, and a long one: " + "milk " * 200)
     assert "The file is no SQLite database" in _checked(run)
     assert (tmp_path / "own.db").read_text().startswith("a shopping list")
     said = _checked(run, "--database", "mysql://ann:canary-pw@127.0.0.1:1/x")
     assert "The server could not be reached" in said and "The server is 127.0.0.1, port 1." in said
     assert "canary-pw" not in said
-
-
-def test_f74_build_stops_where_a_program_gets_a_prompt_without_memory(run: Command) -> None:
-    """At a terminal a prompt without memory would look like an empty memory; a host must answer somehow."""
     ran = run("build", "Hi", "--database", "mysql://ann@127.0.0.1:1/x")
     assert (ran.code, ran.out) == (1, "") and "127.0.0.1, port 1" in ran.err
 

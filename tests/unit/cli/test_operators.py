@@ -297,16 +297,15 @@ def test_f40_counted_then_deleted(said: Command) -> None:
     assert "chat_history_cache" in shown and "Nothing was changed." in shown
 
 
-def test_f40_other_personas_that_know_the_person_are_named(said: Command, call: dict[str, Any]) -> None:
+def test_f40_other_personas_that_know_the_person_or_a_linked_identity_are_named(
+    said: Command, call: dict[str, Any]
+) -> None:
     save_chat_message("tg/1", "hello Rex", "Ann", "ann", scope=Scope("rex", "tg/1", "tg/ann"), **call)
     for how in ("--dry-run", "--yes", "--yes"):
         told = said("forget", "--participant", "tg/ann", how).err
         assert "Still known to: rex; repeat with --persona-id rex\n" in told
     assert "Still" not in said("forget", "--participant", "tg/ann", "--persona-id", "rex", "--yes").err
     assert "Still" not in said("forget", "--participant", "tg/bob", "--yes").err
-
-
-def test_f40_other_personas_that_know_a_linked_identity_are_named(said: Command, call: dict[str, Any]) -> None:
     privacy.link_participants("tg/ann", "discord/7", scope=Scope("default", "tg/1", "tg/ann"), **call)
     save_chat_message("discord/1", "hello Rex", "Ann", "7", scope=Scope("rex", "discord/1", "discord/7"), **call)
     known = ["rex as discord/7"]

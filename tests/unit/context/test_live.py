@@ -16,16 +16,13 @@ def shown(message: Any) -> str:
     return body(entry, zone=UTC, now=NOW)
 
 
-def test_p21_what_is_no_message_is_skipped_and_counted() -> None:
+def test_p21_any_iterable_is_a_chat_and_what_is_no_message_is_skipped_and_counted() -> None:
     said = [{"text": "one"}, "file.png", None, {"text": "two"}]
     live = read_context_memory({"a": said, "b": "x", "c": ["y"], "d": 3})
     assert [entry.text for entry in live.chats["a"]] == ["one", "two"]
     assert (list(live.chats), live.skipped) == (["a"], 5)
     live = read_context_memory({**{name: [{"text": "x"}] for name in METADATA_KEYS}, "tg/1": [{"text": "hi"}]})
     assert (list(live.chats), live.skipped) == (["tg/1"], 0)
-
-
-def test_p21_any_iterable_of_dicts_and_objects_is_a_chat() -> None:
     given = {"deque": deque([{"text": "1"}], maxlen=3), "tuple": (SimpleNamespace(message_text="2"),),
              "generator": (UserDict({"content": str(n)}) for n in (3, 4)),
              5: [SimpleNamespace(content="6")]}  # fmt: skip

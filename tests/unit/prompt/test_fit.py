@@ -59,7 +59,7 @@ def test_c12_p53_what_people_asked_for_and_the_recap_go_before_memories_which_ge
     assert first == ["c0", "x0", "m0", "m1", "m2", "w0"]
 
 
-def test_p53_a_recap_keeps_its_title_and_its_end_from_the_beginning_of_a_sentence() -> None:
+def test_p53_a_recap_keeps_its_title_and_its_end_and_recaps_of_messages_lose_the_oldest() -> None:
     text = "The story so far:\nAnn left the inn at dawn. Bob found a key! It opens the tower.\nNobody knows."
     assert cut_recap(text, 200) == text
     assert cut_recap(text, 70) == "The story so far:\n…Bob found a key! It opens the tower.\nNobody knows."
@@ -67,9 +67,6 @@ def test_p53_a_recap_keeps_its_title_and_its_end_from_the_beginning_of_a_sentenc
     assert cut_recap(text, 35) == "The story so far:\n…Nobody knows."
     assert cut_recap("one two three four five", 14) == "…four five"  # no sentence fits: from a word
     assert cut_recap("猫は家にいる。犬は外にいる。", 10) == "…犬は外にいる。"
-
-
-def test_p53_recaps_of_messages_lose_the_oldest() -> None:
     recaps = "\n".join(f"Ann walked to house {n}. It rained." for n in range(50))
     prompt = {"context": {"message_recaps": recaps, "memories": HITS}, "input": {"text": "?"}, "instructions": ""}
     shown = fit(prompt, 2_000).prompt["context"]["message_recaps"]
@@ -93,16 +90,13 @@ def test_p53_one_long_line_takes_a_quarter_and_nothing_else_goes() -> None:
     assert (fitted.left_out, fitted.notes) == ((), ("history_recent: 1 shown in part, for the limit",))
 
 
-def test_p53_room_that_is_left_goes_to_shortened_lines_up_to_a_quarter() -> None:
+def test_p53_room_that_is_left_goes_to_shortened_lines_up_to_a_quarter_and_memories_stay() -> None:
     lines = [f'[2026-03-10 12:0{n}] Ann: "short line {n}"' for n in range(8)]
     lines[4] = f"[2026-03-10 12:04] Ann: {'word ' * 200}The treasure is under the oak."
     lines[2] = f"[2026-03-10 12:02] Bob: {'word ' * 2000}"
     prompt = {"context": {"history_current_chat": lines}, "input": {"text": "?"}, "instructions": "", "actions": {}}
     shown = fit(prompt, 6_000).prompt["context"]["history_current_chat"]
     assert shown[4] == lines[4] and 1_200 < len(shown[2]) <= 1_500
-
-
-def test_p53_long_lines_of_the_chat_never_push_the_memories_out() -> None:
     context = {"history_current_chat": ["word " * 400] * 10, "memories": HITS, "thoughts": ["t" * 300] * 20}
     fitted = fit({"context": context, "input": "x"}, 6_000)
     assert sum(size(hit) for hit in fitted.prompt["context"]["memories"]) > 6_000 / 2

@@ -126,7 +126,7 @@ def test_p71_the_system_message_is_always_the_first(position: str, role: str) ->
     assert json.dumps(made).count("running_recap") == 1
 
 
-def test_s42_breakpoints_name_the_stable_messages() -> None:
+def test_s42_breakpoints_name_the_stable_messages_and_the_door_takes_the_settings() -> None:
     given = prompt(saved_memories=["s"])
     for position, points in (("in_chat", (0, 1)), ("before_prompt", (0, 2)), ("in_prompt", (0, 1))):
         made = to_messages(given, injection={"position": position, "depth": 1})
@@ -134,9 +134,6 @@ def test_s42_breakpoints_name_the_stable_messages() -> None:
         assert made[points[0]]["content"] == "i" and "saved_memories" in made[points[1]]["content"]
     # a message that also holds the input is no prefix to cache
     assert to_messages(FULL, "alternating").breakpoints == (0,)
-
-
-def test_s42_the_door_takes_the_settings() -> None:
     given = prompt()
     assert shown(prompt_engine.to_messages(given, settings=Settings())) == "system h1 h2 R h3 input"
     assert shown(prompt_engine.to_messages(given, settings=Settings(scene_recap_depth=3))) == "system h1 R h2 h3 input"

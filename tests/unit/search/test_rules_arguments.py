@@ -20,13 +20,10 @@ def test_t18_f68_limits_are_read_without_a_word_and_no_number_gives_the_default_
         assert limit == 5 and note is not None and "1 to 200" in note and len(note) < 250
 
 
-def test_t17_blank_tags_and_keywords_are_dropped() -> None:
+def test_t17_blank_tags_and_keywords_are_dropped_and_those_above_48_named() -> None:
     assert read_tags([" ", None]) == read_keywords([""]) == read_tags(None) == read_keywords(None) == ([], [])
     assert read_tags([" Food", "FOOD", "Ｐizza  night"]) == (["food", "pizza night"], [])
     assert read_keywords([" Tofu ", "tofu", "a  b", 7]) == (["Tofu", "a  b", "7"], [])
-
-
-def test_t17_at_most_48_of_each_and_the_rest_is_named() -> None:
     many = [f"w{n}" for n in range(50)]
     for read in (read_tags, read_keywords):
         found, (note,) = read(many)

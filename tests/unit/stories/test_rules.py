@@ -148,15 +148,12 @@ def _times(gap: timedelta, after: int = 20, count: int = 40) -> list[datetime | 
     return [DAY + timedelta(minutes=n) + (gap if n > after else timedelta()) for n in range(count)]
 
 
-def test_s24_a_pause_of_7_hours_after_message_20_ends_a_scene_there() -> None:
+def test_s24_a_pause_of_7_hours_ends_a_scene_there_each_counts_from_the_one_before_and_unknown_times_do_not() -> None:
     six, minute, limits = timedelta(hours=6), timedelta(minutes=1), BreakLimits(newest=39)
     assert find_pauses(_times(timedelta(hours=7)), six, limits) == (20,)
     assert find_pauses(_times(six - minute), six, limits) == (), "exactly 6 hours are not more than 6"
     assert find_pauses(_times(six), six, limits) == (20,)
     assert find_pauses(_times(six, 8), six, limits) == (), "no scene may end there"
-
-
-def test_s24_each_pause_counts_from_the_one_before_and_unknown_times_are_none() -> None:
     times = _times(timedelta(hours=7), 12)
     times = [t + timedelta(hours=7) if n > 25 and t else t for n, t in enumerate(times)]
     assert find_pauses(times, timedelta(hours=6), BreakLimits(newest=39)) == (12, 25)

@@ -43,13 +43,10 @@ def test_t64_a_class_noun_names_its_kinds(language: str, question: str, noun: st
     assert kind in find_kinds(question, words(question), [language])[noun]
 
 
-def test_t64_a_question_without_a_class_noun_names_no_kinds() -> None:
+def test_t64_a_question_without_a_class_noun_names_no_kinds_and_no_line_replaces_another() -> None:
     for question in ("Who called yesterday?", "What are these?", "Whom did I see?", "¿Cómo fue?", "Tell me a joke", "",
                      "Why?"):  # fmt: skip
         assert find_kinds(question, words(question), [file.stem for file in FOLDER.glob("*.txt")]) == {}
-
-
-def test_t64_no_line_replaces_another_of_the_same_nouns_and_a_source_has_its_licence() -> None:
     for file in FOLDER.glob("*.txt"):
         nouns = [line.partition(":")[0] for line in file.read_text(encoding="utf-8").splitlines()]
         assert sorted(set(nouns)) == sorted(nouns), file.stem

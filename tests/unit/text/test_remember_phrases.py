@@ -119,7 +119,7 @@ def test_t46_t47_the_table(user_text: str | None, response_text: str | None, exp
     assert should_remember(user_text, response_text, [ENGLISH]) is expected
 
 
-def test_t46_given_phrases_replace_their_group_alone() -> None:
+def test_t46_given_phrases_replace_their_group_languages_add_up_and_refusals_win_in_every_one() -> None:
     own = load_phrases("en", {"explicit": ["mark my words"]})
     assert should_remember("Mark my words, it rains", None, [own]) is True
     assert should_remember("remember that it rains", None, [own]) is False
@@ -128,9 +128,6 @@ def test_t46_given_phrases_replace_their_group_alone() -> None:
     for phrase in ("mark this)", "((mark this)", "mark) this (("):  # a parenthesis alone begins no alternatives
         own = load_phrases("en", {"explicit": [phrase, "(", "?"]})
         assert should_remember("Mark this: it rains", None, [own]) and not should_remember("It rains", None, [own])
-
-
-def test_t46_languages_add_up_unknown_ones_add_nothing_and_refusals_win_in_every_one() -> None:
     assert should_remember("Merk dir: ich wohne in Rom", None, [ENGLISH, load_phrases("DE"), load_phrases("xx")])
     assert load_phrases("xx") == load_phrases("../en") == dict.fromkeys(remember_phrases.GROUPS, ())
     for text in ("Merk dir das bitte nicht, ich heiße Jonas", "No lo guardes, me llamo Ada",

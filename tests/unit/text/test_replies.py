@@ -163,11 +163,17 @@ def why(new: str, current: str = "") -> str:
     return judge_refusal(new, current, patterns=PATTERNS)
 
 
-def test_s33_errors_and_refusals_are_told_from_ordinary_texts() -> None:
+def test_s33_errors_and_refusals_are_told_from_ordinary_texts_by_the_beginning_whatever_marks_are_before() -> None:
     refused, recaps = ((SAMPLES / f"{name}.txt").read_text("utf-8").splitlines() for name in ("refused", "recaps"))
     assert len(refused) >= 100 and len(recaps) >= 90
     assert [text for text in refused if why(text.replace("\\n", "\n")) != "error_like"] == []
     assert [text for text in recaps if why(text)] == []
+    for before in ("", "  \n", "**", "> ", "# ", '"', "“", "⚠️ ", "- "):
+        text = f"{before}Error 429: too many requests"
+        assert why(text) == "error_like"
+        assert judge_refusal(text, "", patterns=()) == "", "by hand it may be written"
+    assert why("Ann came home. Error 429: too many requests") == ""
+    assert beginning("x" * 10_000) == "x" * 2000
 
 
 def test_s33_a_blank_text_is_refused_whatever_is_there_and_the_shortest_share_is_exact() -> None:
@@ -178,12 +184,3 @@ def test_s33_a_blank_text_is_refused_whatever_is_there_and_the_shortest_share_is
         assert why("x" * fewest, "y" * had) == "" and why("x" * (fewest - 1), "y" * had) == "shorter"
     assert why("x", "y" * 200) == "shorter"
     assert why(f"  {'x' * 59}  ", f"{'y' * 200}   ") == "shorter", "outer white space is no length"
-
-
-def test_s33_only_the_beginning_says_what_a_text_is_and_marks_in_front_do_not_hide_an_error() -> None:
-    for before in ("", "  \n", "**", "> ", "# ", '"', "“", "⚠️ ", "- "):
-        text = f"{before}Error 429: too many requests"
-        assert why(text) == "error_like"
-        assert judge_refusal(text, "", patterns=()) == "", "by hand it may be written"
-    assert why("Ann came home. Error 429: too many requests") == ""
-    assert beginning("x" * 10_000) == "x" * 2000

@@ -38,7 +38,8 @@ def test_t4_t8_words_hold_for_any_text(text: str) -> None:
         assert word.strip("_") == word or len(word) <= 2
 
 
-def test_t7_t21_salient_words_leave_out_stop_words_and_few_letters_are_a_short_word() -> None:
+def test_t7_t21_salient_words_leave_out_the_stop_words_of_each_language() -> None:
+    """A list that nobody names would never be read, and a name is no path."""
     assert all(map(is_short_word, ("ha", "Tom", "été")))
     assert not any(map(is_short_word, ("cats", "c4t", "猫", "한국")))
     for text, languages, limit, expected in (
@@ -48,10 +49,6 @@ def test_t7_t21_salient_words_leave_out_stop_words_and_few_letters_are_a_short_w
     ):  # fmt: skip
         assert salient_words(text, languages, limit) == expected
     assert len(salient_words(" ".join(f"w{n}x" for n in range(300)), ["en"])) == 300
-
-
-def test_t7_each_list_of_stop_words_is_found_by_its_language() -> None:
-    """A list that nobody names would never be read, and a name is no path."""
     files = {path.stem for path in find("prompts/stop_words").iterdir()}
     assert files == STOP_WORD_LANGUAGES and all(100 < len(stop_words(code)) < 700 for code in files)
     assert "fur" in stop_words("DE") and "don't" in stop_words("en") and "don" in stop_words("en")

@@ -32,16 +32,13 @@ def test_r24_the_branch_goes_by_parents_alone_and_ends_where_they_go_round() -> 
     assert _ids(_branch("u1<u1 a1<u1", "a1")) == _ids(_branch("h1<h2 h2<h1 u1<h1 a1<u1", "a1")) == "u1 a1"
 
 
-def test_r24_versions_stand_beside_the_line_whatever_lies_between() -> None:
+def test_r24_versions_stand_beside_the_line_and_times_never_fall_along_a_branch() -> None:
     branch = _branch("u1 t1<u1 a1<t1 a2<u1 u2<a2 u3<a2 a3<u3", "a3")
     assert _ids(branch) == "u1 a2 u3 a3"
     versions = [[version.id for version in line.versions] for line in branch]
     assert versions == [["u1"], ["a1", "a2"], ["u2", "u3"], ["a3"]]
     versions = [[version.id for version in line.versions] for line in _branch("u1 a1<u1 u2<a1 a3<u2 a2<u1", "a2")]
     assert versions == [["u1", "u2"], ["a1", "a3", "a2"]]  # what was said further down there is not lost
-
-
-def test_r24_times_never_fall_along_a_branch() -> None:
     nodes = [_node("u1"), _node("a1<u1", 5), _node("u2<a1", 3), _node("a2<u2")]
     branch = choose_branch(nodes, "a2", BEGUN, BEGUN)
     assert [line.at for line in branch] == [BEGUN + timedelta(minutes=minute) for minute in (0, 5, 5, 5)]

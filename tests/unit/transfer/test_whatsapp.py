@@ -48,15 +48,12 @@ def test_r26_day_and_month_are_found_from_the_whole_file(tmp_path: Path) -> None
         assert " ".join(f"{line.at:%Y-%m-%d}" for line in lines) == days
 
 
-def test_r26_lines_that_go_on_and_lines_out_of_order(tmp_path: Path) -> None:
+def test_r26_lines_that_go_on_lines_out_of_order_midnight_noon_and_zones(tmp_path: Path) -> None:
     text = "13/04/21, 10:00 - Ann: first\n\nsecond: with a colon\n12/x/21 no time\n13/04/21, 10:05 - Bob: b\n"
     text += "13/04/21, 10:02 - Ann: late\n"
     lines = _lines(_read(tmp_path, text))
     assert lines[0].text == "first\n\nsecond: with a colon\n12/x/21 no time"
     assert [line.at.minute for line in lines] == [0, 5, 2]
-
-
-def test_r26_midnight_noon_and_zones(tmp_path: Path) -> None:
     text = "".join(f"4/13/21, {hour} - Ann: x\n" for hour in ("12:00 AM", "1:00 a.m.", "12:00 PM", "11:59 p.m."))
     assert [line.at.hour for line in _lines(_read(tmp_path, text))] == [0, 1, 12, 23]
     text = "13/07/21, 10:00 - Ann: x\n31/10/21, 02:55 - Ann: x\n31/10/21, 02:05 - Ann: x\n"  # clocks go back at 03:00

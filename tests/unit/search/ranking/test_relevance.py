@@ -139,11 +139,8 @@ def groups_of(places: Sequence[int]) -> dict[int, list[int]]:
     return {place: by_value[mine["meaning_near"]] for place, mine in told if "meaning_near" in mine}
 
 
-def test_t29_a_row_is_compared_together_with_the_two_turns_before_it_and_the_one_after() -> None:
+def test_t29_a_row_is_compared_with_the_two_turns_before_it_and_the_one_after_which_tells_about_it() -> None:
     assert groups_of(range(1, 6)) == {1: [1, 2], 2: [1, 2, 3], 3: [1, 2, 3, 4], 4: [2, 3, 4, 5], 5: [3, 4, 5]}
-
-
-def test_t29_the_turn_after_tells_about_a_row() -> None:
     known = near({1: 0.0, 2: 0.7, 4: 0.2}, lambda groups: [0.0] * len(groups))
     reasons = relevance.compare_meanings([row(1), row(2), row(4)], known)
     assert [mine["meaning"] for mine in reasons] == [0.0, 0.7, 0.2]

@@ -169,13 +169,10 @@ def test_t62_a_stored_text_is_about_a_weekday_that_recurs(language: str, text: s
     assert list(find_about_days(text, NOW, UTC, (language,))) == ["every-2"]
 
 
-def test_t62_abbreviated_weekdays_side_by_side_are_no_verbs() -> None:
+def test_t62_abbreviated_weekdays_are_no_verbs_and_letters_with_an_ampersand_hide_no_language() -> None:
     said = (("en", "sat and sun we are away"), ("de", "Sa/So sind wir weg"), ("fr", "sam, dim on est là"))
     for language, text in said:
         assert list(find_about_days(text, NOW, UTC, (language,))) == ["2026-03-14", "2026-03-15"]
-
-
-def test_t62_letters_with_an_ampersand_and_a_weekday_do_not_hide_the_language() -> None:
     assert "en" in likely_languages("D&D every Monday at 7pm", ("en",))
     # `at` is Danish too, and the hour alone reads as well in it
     assert "every-2" in find_about_days("every Wednesday 7pm D&D at Kim's", NOW, UTC, ("da", "no", "en"))
