@@ -112,21 +112,19 @@ def read_signature(value: Any) -> inspect.Signature:
     own = list(signature.parameters.values())
     if not own or own[-1].annotation != "Unpack[CallOptions]":
         return signature
-    shared = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in CallOptions.__annotations__.items()
-    ]
-    return signature.replace(parameters=[*own[:-1], *shared])
+    keyword, shared = inspect.Parameter.KEYWORD_ONLY, CallOptions.__annotations__.items()
+    named = [inspect.Parameter(name, keyword, default=None, annotation=kind) for name, kind in shared]
+    return signature.replace(parameters=[*own[:-1], *named])
 
 
 def write_call(name: str, value: Any) -> str:
     signature = read_signature(value)
-    empty = signature.empty
-    parameters = [
-        each if each.annotation is empty else each.replace(annotation=_Bare(_named(each.annotation)))
-        for each in signature.parameters.values()
-    ]
-    back = empty if signature.return_annotation is empty else _Bare(_named(signature.return_annotation))
+
+    def bare(annotation: Any) -> Any:
+        return annotation if annotation is signature.empty else _Bare(_named(annotation))
+
+    parameters = [each.replace(annotation=bare(each.annotation)) for each in signature.parameters.values()]
+    back = bare(signature.return_annotation)
     return f"{name}{signature.replace(parameters=parameters, return_annotation=back)}"
 
 

@@ -148,20 +148,12 @@ def schema_of(kind: Any) -> dict[str, Any]:
 
 
 def build_schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "config.yaml of the prompt engine",
-        "type": ["object", "null"],
-        "properties": {
-            name: {
-                **schema_of(declared.kind),
-                "description": f"{declared.help} May be {declared.kind.allowed}.",
-                "default": plain(declared.default),
-            }
-            for name, declared in flags.items()
-        },
-        "additionalProperties": False,
-    }
+    properties = {}
+    for name, flag in flags.items():
+        about = {"description": f"{flag.help} May be {flag.kind.allowed}.", "default": plain(flag.default)}
+        properties[name] = {**schema_of(flag.kind), **about}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "config.yaml of the prompt engine"}
+    return {**head, "type": ["object", "null"], "properties": properties, "additionalProperties": False}
 
 
 def build_files() -> dict[str, str]:

@@ -255,9 +255,8 @@ def make_server() -> Iterator[Callable[..., Server]]:
     started: list[Server] = []
 
     def make(name: str, **settings: Any) -> Server:
-        server = SERVERS[name](**settings)
-        started.append(server)
-        return server.start()
+        started.append(SERVERS[name](**settings))
+        return started[-1].start()
 
     yield make
     for server in started:

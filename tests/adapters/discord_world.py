@@ -54,12 +54,10 @@ class World:
                                     "archive_timestamp": "2026-01-01T00:00:00+00:00"}}  # fmt: skip
 
     def wire(self, text: str, channel: Any, who: int = ANN, number: int | None = None, **more: Any) -> Any:
-        return {
-            "id": str(number or next(self.numbers)), "channel_id": str(channel.id), "author": user(who, NAMES[who]),
-            "content": text, "timestamp": "2026-03-10T12:00:00+00:00", "edited_timestamp": None, "tts": False,
-            "mention_everyone": False, "mentions": [], "mention_roles": [], "attachments": [], "embeds": [],
-            "pinned": False, "type": 0, "reactions": [], **more,
-        }  # fmt: skip
+        return {"id": str(number or next(self.numbers)), "channel_id": str(channel.id), "author": user(who, NAMES[who]),
+                "content": text, "timestamp": "2026-03-10T12:00:00+00:00", "edited_timestamp": None, "tts": False,
+                "mention_everyone": False, "mentions": [], "mention_roles": [], "attachments": [], "embeds": [],
+                "pinned": False, "type": 0, "reactions": [], **more}  # fmt: skip
 
     def message(self, text: str, channel: Any, who: int = ANN, **more: Any) -> discord.Message:
         return discord.Message(state=self.state, channel=channel, data=self.wire(text, channel, who, **more))

@@ -145,11 +145,9 @@ def test_r30_the_sdk_runs_it_over_a_socket(db: Database, ann: Scope) -> None:
         call = {"command": "create", "path": "/memories/tea.md", "file_text": "oolong"}
         content: Any = [{"type": "tool_use", "id": "t1", "name": "memory", "input": call}]
         done = len(asked) > 1
-        return {
-            "id": f"m{len(asked)}", "type": "message", "role": "assistant", "model": "x", "stop_sequence": None,
-            "stop_reason": "end_turn" if done else "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1},
-            "content": [{"type": "text", "text": "Noted."}] if done else content,
-        }  # fmt: skip
+        return {"id": f"m{len(asked)}", "type": "message", "role": "assistant", "model": "x", "stop_sequence": None,
+                "stop_reason": "end_turn" if done else "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1},
+                "content": [{"type": "text", "text": "Noted."}] if done else content}  # fmt: skip
 
     with answering(answer) as url, Anthropic(api_key="x", base_url=url, max_retries=0) as client:
         runner = client.beta.messages.tool_runner(

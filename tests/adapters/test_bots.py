@@ -28,10 +28,8 @@ def world() -> World:
 
 
 def test_r33_a_discord_message_says_where_and_how_private(world: World, db: Database) -> None:
-    where = {
-        "open": world.channel(20), "closed": world.channel(21), "thread": world.channel(30),
-        "private thread": world.channel(31), "lost thread": world.channel(32), "direct": world.direct,
-    }  # fmt: skip
+    where = {"open": world.channel(20), "closed": world.channel(21), "thread": world.channel(30),
+             "private thread": world.channel(31), "lost thread": world.channel(32), "direct": world.direct}  # fmt: skip
     read = {name: IncomingMessage.read(discord_adapter.message_of(world.message("hi", channel)), now=db.clock())
             for name, channel in where.items()}  # fmt: skip
     assert not any(each.notes for each in read.values())

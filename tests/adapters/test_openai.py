@@ -65,7 +65,7 @@ SAID: dict[str, Any] = {"model": "tiny", "messages": MESSAGES}
 def ask(client: Any, dialect: str, stream: bool) -> str:
     if dialect == "chat":
         answer = client.chat.completions.create(**SAID, stream=stream)
-        pieces = [each.choices[0].delta.content or "" for each in answer] if stream else []
+        pieces = (each.choices[0].delta.content or "" for each in answer)
         return "".join(pieces) if stream else answer.choices[0].message.content
     answer = client.responses.create(model="tiny", input=QUESTION, stream=stream)
     return "".join(each.delta for each in answer if hasattr(each, "delta")) if stream else answer.output_text

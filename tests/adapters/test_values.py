@@ -64,7 +64,7 @@ def test_r30_who_deletes_the_item_deletes_the_value(db: Database, ann: Scope) ->
 
 
 def test_r30_changes_of_one_value_at_once_lose_nothing(db: Database, ann: Scope) -> None:
-    put(db, ann, NewValue(("n",), "0"), kind="entry")
+    put(db, ann, NewValue(("n",), "0"))
 
     def count() -> None:
         def work(change: values.Change) -> None:

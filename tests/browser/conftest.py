@@ -14,10 +14,8 @@ import pytest
 from tests.browser import chromium, stage
 from tests.store.world import open_db
 
-ARGUMENTS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync")  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -26,35 +26,25 @@ SETTINGS = {"ADMIN_TOKEN": "a-token-of-the-browser-tests", "SESSION_TTL_SEC": 60
 """Nothing here is a year old, and pruning has to find some."""
 
 _FACTS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "FactsAboutUser": (
-        ("{name} keeps bees on the roof and sells the honey in {month}.", "bees", "hobby"),
-        ("{name} is allergic to {thing}, and asks for a menu without it.", "allergy", "food"),
-        ("{name} works night shifts at the harbour since {month}.", "work"),
-        ("{name}'s sister is called Lene and lives in Utrecht.", "family"),
-        ("{name} would rather be written to than called.", "habit"),
-    ),
-    "PastEvents": (
-        ("In {month} {name} moved to the flat above the bakery.", "home", "move"),
-        ("{name} lost the {thing} on the ferry and got it back a week later.", "travel"),
-        ("We planned the birthday for Mira together; it was the {thing} that went wrong.", "birthday"),
-    ),
-    "SelfBeliefs": (
-        ("I answer too quickly when somebody is sad.", "self"),
-        ("I am better at listening in the evening.", "self", "evening"),
-    ),
-    "Objectives": (
-        ("Ask {name} how the exam in {month} went.", "plan", "exam"),
-        ("Find a recipe with {thing} for the weekend.", "food", "plan"),
-    ),
-    "KeyFacts": (
-        ("The cat is called Tofu and hates the {thing}.", "cat", "tofu"),
-        ("The shared calendar is green for {name} and orange for everybody else.", "calendar"),
-        ("The bakery closes at five, on Sundays at noon.", "bakery"),
-    ),
+    "FactsAboutUser": (("{name} keeps bees on the roof and sells the honey in {month}.", "bees", "hobby"),
+                       ("{name} is allergic to {thing}, and asks for a menu without it.", "allergy", "food"),
+                       ("{name} works night shifts at the harbour since {month}.", "work"),
+                       ("{name}'s sister is called Lene and lives in Utrecht.", "family"),
+                       ("{name} would rather be written to than called.", "habit")),
+    "PastEvents": (("In {month} {name} moved to the flat above the bakery.", "home", "move"),
+                   ("{name} lost the {thing} on the ferry and got it back a week later.", "travel"),
+                   ("We planned the birthday for Mira together; it was the {thing} that went wrong.", "birthday")),
+    "SelfBeliefs": (("I answer too quickly when somebody is sad.", "self"),
+                    ("I am better at listening in the evening.", "self", "evening")),
+    "Objectives": (("Ask {name} how the exam in {month} went.", "plan", "exam"),
+                   ("Find a recipe with {thing} for the weekend.", "food", "plan")),
+    "KeyFacts": (("The cat is called Tofu and hates the {thing}.", "cat", "tofu"),
+                 ("The shared calendar is green for {name} and orange for everybody else.", "calendar"),
+                 ("The bakery closes at five, on Sundays at noon.", "bakery")),
     "Emotions": (("joy", "feeling"), ("worry about {name}", "feeling")),
     "chat": (("{name}: the {thing} arrived, and it is blue after all!", "chat"),),
     "saved": (("Never mention the {thing} before {month}.", "promise"),),
-}
+}  # fmt: skip
 _THINGS = ("walnuts", "violin", "umbrella", "tea pot", "bicycle", "lamp", "radio", "atlas", "kite", "sewing machine")
 _MONTHS = ("January", "March", "May", "June", "September", "November")
 

@@ -18,6 +18,7 @@ from tests.browser.stage import LONG, PERSONA, SCRIPT
 pytestmark = pytest.mark.slow  # a busy machine takes seconds for a handful of screens
 
 IRIS = f"conf_uid={PERSONA}"
+TOKEN = str(stage.SETTINGS["ADMIN_TOKEN"])
 SCREENS = {
     "memory": f"memory?{IRIS}", "nothing found": f"memory?{IRIS}&q=zebra", "archive": f"memory?{IRIS}&archived=1",
     "filters": f"memory?{IRIS}&limit=25&kinds=KeyFacts&min_importance=0.3&since=2025-01-01",
@@ -42,6 +43,12 @@ def click(page: Any, selector: str) -> None:
     page.wait_for_load_state()
 
 
+def keys(page: Any, *pressed: str) -> None:
+    """Press keys one after the other; words are typed."""
+    for each in pressed:
+        (page.keyboard.type if " " in each else page.keyboard.press)(each)
+
+
 def texts(page: Any) -> list[str]:
     return [each.strip() for each in page.locator(".item .text:not(.whole)").all_inner_texts()]
 
@@ -53,17 +60,15 @@ def asking(site: Site, persona: str = PERSONA) -> dict[str, Any]:
 def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phone(window: Window, site: Site) -> None:
     relationships.adjust("discord/" + "x" * 90, 3, 3, username="W" * 60, touch=False, **asking(site))
     page = window(reduced_motion="reduce")  # a colour on its way to another one is not measured
-    for name, path in SCREENS.items():
+    screens = {
+        **SCREENS, "item": f"memory/item?{IRIS}&id={site.ids['long']}",
+        "former item": f"memory/item?{IRIS}&id={site.ids['ids'][0]}",
+        "edit": f"memory?{IRIS}&edit={site.ids['script']}&note=deleted&count=1&undo=1",
+        "long name": f"people/one?{IRIS}&key=discord/{'x' * 90}",
+    }  # fmt: skip
+    for name, path in screens.items():
         answer = page.goto(site.at(path))
         assert answer.status == {"refused": 422, "no page": 404}.get(name, 200), name
-        look_everywhere(page, name)
-    for name, path in (
-        ("item", f"memory/item?{IRIS}&id={site.ids['long']}"),
-        ("former item", f"memory/item?{IRIS}&id={site.ids['ids'][0]}"),
-        ("edit", f"memory?{IRIS}&edit={site.ids['script']}&note=deleted&count=1&undo=1"),
-        ("long name", f"people/one?{IRIS}&key=discord/{'x' * 90}"),
-    ):
-        page.goto(site.at(path))
         look_everywhere(page, name)
     click(page, "button.danger")
     look_everywhere(page, "forgetting a long name")
@@ -159,30 +164,20 @@ def test_l35_times_are_shown_in_the_zone_of_the_viewer_and_exactly_in_the_title(
 def test_l35_by_keyboard_alone_sign_in_search_edit_delete_undo(window: Window, site: Site) -> None:
     page = window(is_signed_in=False)
     page.goto(f"{site.address}/admin/login")
-    page.wait_for_selector("#token:focus")
-    page.keyboard.type("wrong-token-of-no-use")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/login?failed=1")
-    page.wait_for_selector("#token:focus")
-    page.keyboard.type(stage.SETTINGS["ADMIN_TOKEN"])
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/page/memory*")
+    for token, url in (("wrong-token-of-no-use", "**/login?failed=1"), (TOKEN, "**/page/memory*")):
+        page.wait_for_selector("#token:focus")
+        page.keyboard.type(token)
+        page.keyboard.press("Enter")
+        page.wait_for_url(url)
     page.goto(site.at(f"memory?{IRIS}"))
     assert tab_through(page, 25) == 25
-    page.keyboard.press("Escape")  # out of a field, where the slash would be a letter
-    page.keyboard.press("/")
-    page.keyboard.type("COFFEE tom")
-    page.keyboard.press("Enter")
+    keys(page, "Escape", "/", "COFFEE tom", "Enter")  # out of a field, where the slash would be a letter
     page.wait_for_url("**q=COFFEE*")
     assert texts(page) == ["Tom drinks his coffee black."]
     page.wait_for_selector("html.js")
-    page.keyboard.press("j")
-    page.keyboard.press("e")
+    keys(page, "j", "e")
     page.wait_for_selector("textarea:focus")
-    page.keyboard.press("Control+A")
-    page.keyboard.type("Tom drinks coffee with oat milk.")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    keys(page, "Control+A", "Tom drinks coffee with oat milk.", "Tab", "Enter")
     page.wait_for_selector("html.js #toast >> text=Changed")
     page.wait_for_selector("[data-row]:focus")
     assert texts(page) == ["Tom drinks coffee with oat milk."]
@@ -192,15 +187,14 @@ def test_l35_by_keyboard_alone_sign_in_search_edit_delete_undo(window: Window, s
     page.keyboard.press("u")
     page.wait_for_selector("html.js #toast >> text=Restored")
     assert texts(page) == ["Tom drinks coffee with oat milk."]
-    page.keyboard.press("g")
-    page.keyboard.press("u")
+    keys(page, "g", "u")
     page.wait_for_url("**/page/upkeep*")
 
 
 def test_l35_without_script_search_edit_delete_undo_and_sign_out(window: Window, site: Site) -> None:
     page = window(is_signed_in=False, java_script_enabled=False)
     page.goto(f"{site.address}/admin/login")
-    page.fill("#token", stage.SETTINGS["ADMIN_TOKEN"])
+    page.fill("#token", TOKEN)
     press(page, "Sign in")
     page.goto(site.at(f"memory?{IRIS}"))
     assert not page.locator("[data-select-all]").is_visible()

@@ -25,10 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACE = ROOT / ".venv-frameworks"
 STANDINS = Path(__file__).resolve().parent / "standins"
 EXTRAS = "openai-agents,anthropic,langgraph,llama-index,pydantic-ai"
-TOOLS = (
-    "pytest", "pytest-asyncio", "pytest-mock", "pytest-xdist", "dirty-equals", "inline-snapshot",
-    "sqlalchemy[asyncio]", "aiosqlite",
-)  # fmt: skip
+TOOLS = ("pytest", "pytest-asyncio", "pytest-mock", "pytest-xdist", "dirty-equals", "inline-snapshot",
+         "sqlalchemy[asyncio]", "aiosqlite")  # fmt: skip
 """What their tests need beside the frameworks."""
 
 
@@ -43,13 +41,11 @@ SESSIONS = (
     "tests/extensions/memory/test_sqlalchemy_session.py",
 )
 STORES = ("tests/test_store.py", "tests/test_async_store.py")
-SUITES = {
-    "agents": Suite("openai-agents", "sessions", SESSIONS),
-    "anthropic": Suite("anthropic", "files", ("tests/lib/tools/memory_tools/test_filesystem.py",)),
-    "memory": Suite("langgraph-checkpoint", "stores", ("tests/test_store.py",)),
-    "sqlite": Suite("langgraph-checkpoint-sqlite", "stores", (*STORES, "tests/test_ttl.py")),
-    "postgres": Suite("langgraph-checkpoint-postgres", "stores", STORES),
-}
+SUITES = {"agents": Suite("openai-agents", "sessions", SESSIONS),
+          "anthropic": Suite("anthropic", "files", ("tests/lib/tools/memory_tools/test_filesystem.py",)),
+          "memory": Suite("langgraph-checkpoint", "stores", ("tests/test_store.py",)),
+          "sqlite": Suite("langgraph-checkpoint-sqlite", "stores", (*STORES, "tests/test_ttl.py")),
+          "postgres": Suite("langgraph-checkpoint-postgres", "stores", STORES)}  # fmt: skip
 OWN = "tests/adapters/test_llama_index.py"
 """Tests of ours that need what the extra `test` has not: run too where no suite is named."""
 

@@ -102,19 +102,23 @@ def _remember(value: str) -> object:
     return remember.read_statements(value, [phrases]), remember.should_remember(value, value, [phrases])
 
 
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
 def _item(value: Any) -> object:
     return item_rows.read_item(value, Scope(), "fact", now=NOW, session_ttl_seconds=3600)
 
 
 def _items(value: str) -> object:
-    rows_of_file = read_items(value.encode("utf-8", "surrogatepass")).rows
+    rows_of_file = read_items(_encode(value)).rows
     row = Target("row", _item, (CoreError, TypeError))
     return [row.survives(each.value) for each in rows_of_file]
 
 
 def _of_syntax(syntax: Any) -> Callable[[str], object]:
     def read(value: str) -> object:
-        return [row.number for row in read_items(value.encode("utf-8", "surrogatepass"), syntax).rows]
+        return [row.number for row in read_items(_encode(value), syntax).rows]
 
     return read
 
@@ -122,13 +126,8 @@ def _of_syntax(syntax: Any) -> Callable[[str], object]:
 def _chat_file(value: str) -> object:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "chat.jsonl")
-        path.write_bytes(value.encode("utf-8", "surrogatepass"))
+        path.write_bytes(_encode(value))
         return import_file(path, dry_run=True)
-
-
-def _config(value: str) -> object:
-    content = value.encode("utf-8", "surrogatepass")
-    return list(read_entries("config.yaml", content, []))
 
 
 def _template(kind: str) -> Callable[[str], object]:
@@ -136,7 +135,7 @@ def _template(kind: str) -> Callable[[str], object]:
 
     def render(value: str) -> object:
         with tempfile.TemporaryDirectory() as folder:
-            Path(folder, name).write_bytes(value.encode("utf-8", "surrogatepass"))
+            Path(folder, name).write_bytes(_encode(value))
             renderer = Renderer(folder)
             with_values = {"line": "a", "items": ["a", {"b": "c"}], "tone": None}
             return renderer.text(name, **with_values) if kind == "txt" else renderer.json(name, **with_values)
@@ -145,12 +144,10 @@ def _template(kind: str) -> Callable[[str], object]:
 
 
 def _texts(value: str) -> object:
-    return (
-        text.fold(value), text.collapsed(value), list(text.runs(text.fold(value))), words.words(value),
-        words.index_terms(text.fold(value)), hits.snippet(value, 200),
-        hits.find_match(value, ["a", "猫"]), hits.content_digest(value), lines.one_line(value), lines.quoted(value),
-        sizes.estimate_tokens(value), tags.normal(value), rows.short_interface(value),
-    )  # fmt: skip
+    return (text.fold(value), text.collapsed(value), list(text.runs(text.fold(value))), words.words(value),
+            words.index_terms(text.fold(value)), hits.snippet(value, 200), hits.find_match(value, ["a", "猫"]),
+            hits.content_digest(value), lines.one_line(value), lines.quoted(value), sizes.estimate_tokens(value),
+            tags.normal(value), rows.short_interface(value))  # fmt: skip
 
 
 def _scene_answer(value: Any) -> object:
@@ -183,7 +180,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("items in JSON", _of_syntax("json"), written=of.json_texts | of.duplicate_keys),
     Target("items in lines", _of_syntax("jsonl"), written=of.json_values),
     Target("chat files", _chat_file, written=of.tavern | of.json_values, slowness=2),
-    Target("config.yaml", _config, written=of.yaml_texts),
+    Target("config.yaml", lambda text: list(read_entries("config.yaml", _encode(text), [])), written=of.yaml_texts),
     Target("values in YAML", yaml_text.read_value, (yaml_text.YamlError,), of.yaml_texts),
     Target("text templates", _template("txt"), (TemplateError,), of.template_texts, slowness=2),
     Target("JSON templates", _template("json"), (TemplateError,), of.template_texts, slowness=2),
@@ -246,28 +243,21 @@ def _turn(value: Any) -> object:
 
 
 VALUE_TARGETS: tuple[Target, ...] = (
-    Target("messages", _incoming),
-    Target("messages of odd parts", _filled),
+    Target("messages", _incoming), Target("messages of odd parts", _filled),
     Target("live messages", lambda value: (live.read_context_memory(value), live.read_line(value, "tg/1", 0))),
-    Target("flags", _flags, slowness=6),
-    Target("flag texts", _flag_texts, slowness=6),
+    Target("flags", _flags, slowness=6), Target("flag texts", _flag_texts, slowness=6),
     Target("flag names", lambda value: known_flag(value) if isinstance(value, str) else None),
     Target("tags", lambda value: (tags.stored_form(value), arguments.read_tags(value)), _ARGUMENT),
-    Target("keywords", arguments.read_keywords, _ARGUMENT),
-    Target("limits", arguments.read_limit),
+    Target("keywords", arguments.read_keywords, _ARGUMENT), Target("limits", arguments.read_limit),
     Target("search times", lambda value: arguments.read_time(value, "since"), _ARGUMENT),
     Target("exclusions", arguments.read_exclude, _ARGUMENT),
     Target("times", lambda value: (times.read_time(value), times.local_time(NOW, value))),
-    Target("native tool calls", memory_tool.parse_tool_call, _ARGUMENT),
-    Target("hits of a host", context.read_hits),
+    Target("native tool calls", memory_tool.parse_tool_call, _ARGUMENT), Target("hits of a host", context.read_hits),
     Target("recap values", lambda value: [rules_recaps.read_value(k, value) for k in rules_recaps.KINDS], _ARGUMENT),
     Target("running recap data", lambda value: rules_running.read_scenes({"scenes": value})),
-    Target("answers about scenes", _scene_answer),
-    Target("memory items", _memory, _ARGUMENT),
-    Target("parts of memory items", _one_memory),
-    Target("chat lines", _chat_line),
-    Target("rows of an import", _item, (CoreError, TypeError)),
-    Target("turns", _turn, _ARGUMENT),
+    Target("answers about scenes", _scene_answer), Target("memory items", _memory, _ARGUMENT),
+    Target("parts of memory items", _one_memory), Target("chat lines", _chat_line),
+    Target("rows of an import", _item, (CoreError, TypeError)), Target("turns", _turn, _ARGUMENT),
     Target("strict JSON", strict_json.make_strict),
     Target("sizes", lambda value: sizes.size({"a": strict_json.make_strict(value)[0]})),
     Target("prompts as messages", lambda value: messages.to_messages(dict.fromkeys(PARTS, value)), _ARGUMENT),
@@ -275,4 +265,4 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("scopes", lambda value: Scope(persona=value, conversation=value, participant=value, server=value)),
     Target("relationship changes", lambda value: relationships.read_delta(value, "affinity"), _ARGUMENT),
     Target("conversation messages", lambda value: summaries.read_messages(value, "tg/1"), _ARGUMENT),
-)
+)  # fmt: skip

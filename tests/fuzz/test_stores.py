@@ -71,12 +71,10 @@ def _there_and_back(db: Database, said: list[str]) -> None:
     assert index_differences(db, persona) == []
 
 
-def test_f62_g6_every_hostile_text_is_stored_and_found_as_said(db: Database) -> None:
+def test_f62_g6_every_hostile_text_and_any_mixture_of_them_is_stored_and_found_as_said(db: Database) -> None:
     """Quotes, comments, LIKE signs, parameters, JSON, NUL, surrogates, astral letters: all at once, in every field."""
     _there_and_back(db, list(HOSTILE))
 
-
-def test_f62_g6_any_mixture_of_them(db: Database) -> None:
     @settings(max_examples=max(3, EXAMPLES // 4), database=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(texts, min_size=1, max_size=4, unique_by=lambda text: clean(text).strip()))
     def tried(said: list[str]) -> None:

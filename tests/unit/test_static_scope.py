@@ -43,11 +43,9 @@ ALLOWED = {
     "for all personas",
     "SELECT participants.participant_key FROM participants WHERE participants.participant_key = "
     "privacy_levels.participant_key": "a level is kept as long as any persona knows whose it is",
-    **{
-        f"SELECT {table}.persona_id FROM {table} WHERE {table}.id = ?": "finds whose row it is"
-        for table in ("memories", "ai_diary", "chat_history_cache")
-    },
-}
+    **{f"SELECT {table}.persona_id FROM {table} WHERE {table}.id = ?": "finds whose row it is"
+       for table in ("memories", "ai_diary", "chat_history_cache")},
+}  # fmt: skip
 """Parts of statements that go by something else than persona or audience, each with the reason."""
 
 TESTS = {"world", "stage", "conftest"}

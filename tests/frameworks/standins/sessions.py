@@ -69,13 +69,9 @@ sqlalchemy_session_can_store_non_ascii_without_escaping pop_item_skips_corrupt_m
 get_items_limit_skips_corrupt_newest_rows pop_item_returns_none_after_dropping_only_corrupt_rows
 get_items_same_timestamp_consistent_order pop_item_same_timestamp_returns_latest get_items_orders_by_id_for_ties
 """
-ASIDE = {
-    reason: tuple(f"test_{name}" for name in names.split())
-    for reason, names in (
-        ("connections, locks and engines inside theirs", _INSIDE),
-        ("rows written into their tables by hand, damaged or with one time", _ROWS),
-    )
-}
+_REASONS = {"connections, locks and engines inside theirs": _INSIDE,
+            "rows written into their tables by hand, damaged or with one time": _ROWS}  # fmt: skip
+ASIDE = {reason: tuple(f"test_{name}" for name in names.split()) for reason, names in _REASONS.items()}
 
 
 def pytest_configure(config: Any) -> None:

@@ -111,11 +111,9 @@ def test_p32_a_hidden_row_keeps_its_live_copy_out_and_no_other_row_of_the_same_w
 
 
 TEXTS = st.sampled_from(["yes", "YES ", "no", " ", "the question", "[beat] x", '"\n'])
-ROWS = st.builds(
-    row, st.integers(0, 121), TEXTS, chat=st.sampled_from(["tg/1", "tg/2", "tg/-1", "web/1"]),
-    message_id=st.sampled_from([None, "1", "2", "99"]), sender_id=st.sampled_from(["", "self", "7"]),
-    hidden=st.booleans(), excluded=st.booleans(),
-)  # fmt: skip
+ROWS = st.builds(row, st.integers(0, 121), TEXTS, chat=st.sampled_from(["tg/1", "tg/2", "tg/-1", "web/1"]),
+                 message_id=st.sampled_from([None, "1", "2", "99"]), sender_id=st.sampled_from(["", "self", "7"]),
+                 hidden=st.booleans(), excluded=st.booleans())  # fmt: skip
 NO_TIME = ROWS.map(lambda entry: dataclasses.replace(entry, time=None))
 MESSAGES = st.lists(ROWS | ROWS | NO_TIME, max_size=14)
 

@@ -70,10 +70,8 @@ def test_p22_the_persona_is_known_by_its_role_and_the_first_of_name_username_and
 
 def test_f83_a_name_is_one_persons_within_a_prompt() -> None:
     labels = lines.NameLabels("Iris")
-    named = [
-        (lines.PERSONA, "Iris"), (("tg", "1"), "iris"), (("tg", "1"), "iris"), (("dc", "1"), "Iris"),
-        (("", "iris"), "Iris"), (("tg", "2"), "Ann"), (("tg", "3"), "ANN"), (("", "ann"), "Ann"),
-    ]  # fmt: skip
+    named = [(lines.PERSONA, "Iris"), (("tg", "1"), "iris"), (("tg", "1"), "iris"), (("dc", "1"), "Iris"),
+             (("", "iris"), "Iris"), (("tg", "2"), "Ann"), (("tg", "3"), "ANN"), (("", "ann"), "Ann")]  # fmt: skip
     told = [labels.label(identity, name) for identity, name in named]
     assert labels.persona == "Iris" and lines.NameLabels().persona == ""
     assert told == ["Iris", "iris (2)", "iris (2)", "Iris (3)", "Iris (2)", "Ann", "ANN (2)", "Ann"]

@@ -8,12 +8,12 @@ from core.forgetting import rules
 from core.forgetting.rules import Person
 
 ANN = Person(frozenset({"tg/7", "dc/u1"}), frozenset({"Ann", "安娜"}))
-MILLER, QUILL = (Person(frozenset({"tg/7"}), frozenset({name})) for name in ("Ann Miller", "Ann von Al Quill"))
+WILL, QUILL = (Person(frozenset({"tg/7"}), frozenset({name})) for name in ("Will Miller", "Ann von Al Quill"))
 
 
 @pytest.mark.parametrize(("person", "texts", "others"), [
     (ANN, ("Ann is kind", "(ANN)", "我见到安娜了", "for dc/u1 now"), ("Annual", "banana", "for dc/u11 now", "", None)),
-    (MILLER, ("I like Ann", "with ann miller"), ("Annual mill",)),
+    (WILL, ("I like Will", "with will miller"), ("Willing mill",)),
     (QUILL, ("Quill is in debt", "Ms Quill's debt"), ("quills", "hers von here", "al")),
 ], ids=["whole", "first name", "no common word"])  # fmt: skip
 def test_f42_a_name_is_a_word_of_its_own_or_a_part_that_is_not_common(person: Person, texts: Any, others: Any) -> None:

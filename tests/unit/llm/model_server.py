@@ -125,18 +125,15 @@ ANSWERS: dict[str, Callable[[_Handler], None]] = {
 }  # fmt: skip
 
 EMBEDDINGS: dict[str, Callable[[_Handler], None]] = {
-    "ok": lambda h: h.reply(embeddings(h.body)),
-    "keyed": _keyed,
-    "slow": _slow,
+    "ok": lambda h: h.reply(embeddings(h.body)), "keyed": _keyed, "slow": _slow,
     "few": lambda h: h.reply(embeddings({**h.body, "input": h.body["input"][:-1]})),
     "twice": lambda h: h.reply(embeddings(h.body).replace(b'"index": 1', b'"index": 0')),
     "words": lambda h: h.reply(b'{"data": [{"index": 0, "embedding": ["a"]}]}'),
     "null": lambda h: h.reply(b'{"data": [{"index": 0, "embedding": null}]}'),
-    "html": lambda h: h.reply(b"<html>canary-text</html>"),
-    "500": lambda h: h.reply(b"oops", 500),
+    "html": lambda h: h.reply(b"<html>canary-text</html>"), "500": lambda h: h.reply(b"oops", 500),
     "error200": lambda h: h.reply(b'{"error": {"message": "canary-text", "code": 429}}'),
     "auth200": lambda h: h.reply(b'{"error": {"message": "canary-text", "code": "401"}}'),
-}
+}  # fmt: skip
 
 
 class _Server(ThreadingHTTPServer):

@@ -48,19 +48,16 @@ async def coroutine(messages: list[dict[str, Any]]) -> str:
 
 
 MODELS: dict[str, tuple[Any, str]] = {
-    "a lambda": (lambda messages: "ok", "ok"),
-    "another name": (lambda said: said[1]["role"], "user"),
+    "a lambda": (lambda messages: "ok", "ok"), "another name": (lambda said: said[1]["role"], "user"),
     "by keyword": (lambda *, messages, temperature: f"{len(messages)} {temperature}", "2 0.5"),
     "all keywords": (lambda **given: f"{sorted(given)}", "['max_tokens', 'messages', 'temperature']"),
     "with a default": (lambda history=(): f"{len(history)}", "2"),
     "positional": (lambda *given: f"{len(given)} {len(given[0])}", "1 2"),
     "a partial": (partial(lambda prefix, messages: prefix + messages[0]["role"], "> "), "> system"),
-    "an object": (Object(), "system 50"),
-    "an async object": (Awaited(), "2 ['max_tokens', 'temperature']"),
-    "a coroutine": (coroutine, "later"),
-    "a blank beginning": (lambda messages: "  ok\n", "  ok\n"),
+    "an object": (Object(), "system 50"), "an async object": (Awaited(), "2 ['max_tokens', 'temperature']"),
+    "a coroutine": (coroutine, "later"), "a blank beginning": (lambda messages: "  ok\n", "  ok\n"),
     "NUL and surrogates": (lambda messages: "a\x00b\ud800", "ab�"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("model", "text"), MODELS.values(), ids=MODELS.keys())
@@ -100,12 +97,10 @@ def raising(error: BaseException) -> Any:
 
 
 FAILURES: dict[str, tuple[Any, str, str]] = {
-    "None": (lambda messages: None, "no_text", "NoneType"),
-    "bytes": (lambda messages: b"ok", "no_text", "bytes"),
+    "None": (lambda messages: None, "no_text", "NoneType"), "bytes": (lambda messages: b"ok", "no_text", "bytes"),
     "an object": (lambda messages: {"content": "ok"}, "no_text", "dict"),
     "a generator": (lambda messages: (part for part in "ok"), "no_text", "generator"),
-    "an empty text": (lambda messages: "", "empty", ""),
-    "a blank text": (lambda messages: " \n\x00", "empty", ""),
+    "an empty text": (lambda messages: "", "empty", ""), "a blank text": (lambda messages: " \n\x00", "empty", ""),
     "an exception": (raising(ValueError("canary")), "error", "ValueError"),
     "the end of the process": (raising(SystemExit("canary")), "error", "SystemExit"),
     "a timeout of its own": (raising(TimeoutError("canary")), "timeout", "TimeoutError"),
@@ -114,7 +109,7 @@ FAILURES: dict[str, tuple[Any, str, str]] = {
     "a strange status": (raising(StatusError("canary")), "error", "StatusError"),
     "our own error": (raising(ModelError("auth", status=403)), "auth", ""),
     "no parameters": (lambda: "ok", "error", "TypeError"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("model", "reason", "error"), FAILURES.values(), ids=FAILURES.keys())

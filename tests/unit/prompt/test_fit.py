@@ -41,16 +41,13 @@ SECTIONS = {"c": "history_current_chat", "r": "history_recent", "m": "memories",
             "s": "saved_memories", "a": "standing_wishes"}  # fmt: skip
 
 
-def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:
+def test_c12_p53_items_are_added_in_the_order_of_what_they_are_worth_and_what_people_asked_for_first() -> None:
     names = [*("c0", "c1", "c2"), *("r0", "r1"), "m0", "m1", "m2", "w0", "w1"]
     best = [names.index(name) for name in ("m1", "m2", "m0")]
     assert " ".join(order(names, best, 300)) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
     assert " ".join(order(names, best, 900)) == "c2 c1 m1 m2 m0 r1 w0 c0 r0 w1"
     assert " ".join(order(names, best, 10)) == "c2 m1 r1 w0 m2 m0 c1 c0 r0 w1"
     assert " ".join(order(names, best, 900, best[1:])) == "c2 c1 m1 r1 w0 m2 m0 c0 r0 w1"
-
-
-def test_c12_p53_what_people_asked_for_and_the_recap_go_before_memories_which_get_four_fifths_of_the_rest() -> None:
     memories = [f"m{n}" for n in range(9)]
     names = [*memories, "s0", "s1", "s2", "a0", "a1", "c0"]
     assert order(names, range(9), 1600)[:6] == ["c0", "a1", "a0", "s2", "s1", "m0"]  # the newest first, up to a quarter

@@ -13,10 +13,8 @@ from core.search.question import Question, find_called, has_number, named, read_
 from core.text.question_words import asked_words, asking_words, leave_call
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)  # a Tuesday
-NAMES = (
-    "Caroline", "Anna Schmidt", "Will", "Anna Berg", "Борис", "田中", "ada_92", "김민수", "Μαρία", "Ben",
-    "Omar ben Salah",
-)  # fmt: skip
+NAMES = ("Caroline", "Anna Schmidt", "Will", "Anna Berg", "Борис", "田中", "ada_92", "김민수", "Μαρία", "Ben",
+         "Omar ben Salah")  # fmt: skip
 
 
 def read(text: str, speaker_names: Collection[str] = NAMES, **more: Any) -> Question:
@@ -87,14 +85,12 @@ HINTS = (
     "en Who speedruns Sunday Gold?", "en Who finished Friday Night Funkin?",
     "en Who brings the cake to the Friday meeting?", "en What do people say of the upcoming grand opening?",
 )  # fmt: skip
-CONDITIONS = (
-    "en Where are we at Christmas?", "en What did I buy this year?", "de Was essen wir an Weihnachten?",
-    "en What did I say today?", "en What do I have to do today?", "en What should I have done yesterday?",
-    "de Was habe ich heute gesagt?", "de Was muss ich heute noch machen?", "de Was habe ich gestern gekocht?",
-    "es ¿Qué dije hoy?", "fr Qu'est-ce que j'ai dit aujourd'hui ?", "zh 今天我说了什么？",
-    "en How many books did I read in the winter?", "en What did we do on the Friday before Easter?",
-    "en What happened in my summer?", "en What did we do last winter in Riga?",
-)  # fmt: skip
+CONDITIONS = ("en Where are we at Christmas?", "en What did I buy this year?", "de Was essen wir an Weihnachten?",
+              "en What did I say today?", "en What do I have to do today?", "en What should I have done yesterday?",
+              "de Was habe ich heute gesagt?", "de Was muss ich heute noch machen?", "de Was habe ich gestern gekocht?",
+              "es ¿Qué dije hoy?", "fr Qu'est-ce que j'ai dit aujourd'hui ?", "zh 今天我说了什么？",
+              "en How many books did I read in the winter?", "en What did we do on the Friday before Easter?",
+              "en What happened in my summer?", "en What did we do last winter in Riga?")  # fmt: skip
 
 
 @pytest.mark.parametrize("asked", [*HINTS, *CONDITIONS])
@@ -180,12 +176,10 @@ def test_t16_a_last_word_that_many_names_share_names_nobody() -> None:
     assert read("What do the Bells like?", speaker_names=["Ann Bell", "Tom Bell"]).people == {"Ann Bell", "Tom Bell"}
 
 
-OWN = (
-    "Where do I live?", "What's my cat called?", "Wo wohne ich?", "Où est mon chat ?", "¿Cuál es mi color favorito?",
-    "Qual è il mio colore preferito?", "Qual é a minha cor favorita?", "Wat is mijn lievelingskleur?",
-    "Как зовут мою кошку?", "私の猫の名前は?", "我的猫叫什么?", "내 고양이 이름은?",
-    "Co mówiłam wczoraj?", "¿Qué dije ayer?", "Mitä sanoin eilen?", "Що я казав учора?",
-)  # fmt: skip
+OWN = ("Where do I live?", "What's my cat called?", "Wo wohne ich?", "Où est mon chat ?", "¿Cuál es mi color favorito?",
+       "Qual è il mio colore preferito?", "Qual é a minha cor favorita?", "Wat is mijn lievelingskleur?",
+       "Как зовут мою кошку?", "私の猫の名前は?", "我的猫叫什么?", "내 고양이 이름은?", "Co mówiłam wczoraj?",
+       "¿Qué dije ayer?", "Mitä sanoin eilen?", "Що я казав учора?")  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "own", "other"), [
@@ -197,10 +191,8 @@ def test_t16_i_and_you_are_understood(text: str, own: bool, other: bool) -> None
     assert (asked.self_person, asked.other) == (own, other)
 
 
-WHEN = (
-    "When did we meet?", "Wann war das?", "Quand ?", "¿Cuándo fue?", "Quando è stato?", "Wanneer was dat?",
-    "Когда это было?", "いつ会った?", "什么时候见的?", "언제 만났어?", "What day was it?",
-)  # fmt: skip
+WHEN = ("When did we meet?", "Wann war das?", "Quand ?", "¿Cuándo fue?", "Quando è stato?", "Wanneer was dat?",
+        "Когда это было?", "いつ会った?", "什么时候见的?", "언제 만났어?", "What day was it?")  # fmt: skip
 HOW_MANY = (
     "How many cats?", "how old is Ann", "Wie viele Katzen?", "Combien de chats ?", "¿Cuántos gatos?", "Quanti gatti?",
     "Quantos gatos?", "Hoeveel katten?", "Сколько кошек?", "猫は何匹?いくつ?", "有几只猫?", "고양이가 몇 마리?",
@@ -268,12 +260,10 @@ HAPPENED = (
     "tr Martta ne oldu?", "el Τι έγινε τον Μάρτιο;",
     "ja 三月に何が起きた？", "zh 三月发生了什么?", "ko 3월에 무슨 일이 있었어?", "de Erzähl mir, was im März los war",
 )  # fmt: skip
-ONLY_ASK = {
-    "en What am I reading at the moment?": ["reading"], "en In which month did I get the flu?": ["flu"],
-    "en What happened to my bike?": ["bike"], "de Erzähl mir was von meiner Schwester": ["schwester"],
-    "de Wie alt ist meine Schwester?": ["schwester"], "en What happened?": ["happened"],
-    "en When was the moment I knew?": ["moment"],
-}  # fmt: skip
+ONLY_ASK = {"en What am I reading at the moment?": ["reading"], "en In which month did I get the flu?": ["flu"],
+            "en What happened to my bike?": ["bike"], "de Erzähl mir was von meiner Schwester": ["schwester"],
+            "de Wie alt ist meine Schwester?": ["schwester"], "en What happened?": ["happened"],
+            "en When was the moment I knew?": ["moment"]}  # fmt: skip
 
 
 @pytest.mark.parametrize("asked", [*HAPPENED, *ONLY_ASK])

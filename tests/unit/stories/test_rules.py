@@ -78,16 +78,13 @@ def numbers(plan: RecapPlan | None) -> tuple[int, ...]:
     return new.scene_count, new.excluded_count, new.prev_scene_index, new.new_scene_index
 
 
-def test_s29_without_a_version_all_scenes_but_the_newest_are_taken() -> None:
+def test_s29_all_scenes_but_the_newest_are_taken_and_an_edited_one_makes_it_anew_from_the_version_before() -> None:
     one, three = plan_recap([ONE], [], None), plan_recap([THREE, ONE, TWO], [], None)
     assert (one, numbers(one)) == (RecapPlan(None, (ONE,)), (1, 0, 0, 10))
     assert (three, numbers(three)) == (RecapPlan(None, (ONE, TWO), 1), (2, 1, 0, 20))
     assert plan_recap([], [], None) is None
     assert read_scenes({"scenes": [[1, 10, 0], [1], "x", [1, "a", 2]]}) == (ONE,), "broken data is left out"
     assert read_scenes({"scenes": "x"}) is read_scenes({}) is None
-
-
-def test_s29_an_edited_scene_makes_it_anew_from_the_version_before() -> None:
     versions = [version(0, ONE), version(1, ONE, TWO), version(2, ONE, TWO, THREE)]
     edited = CoveredScene(2, 20, 1)
     made = plan_recap([ONE, edited, THREE], versions, 2)

@@ -39,10 +39,8 @@ def shipped() -> str:
     return Renderer().text(LINE, **GIVEN)
 
 
-SAMPLES: dict[str, tuple[Any, Any]] = {
-    "text": ("sample", ""), "number": (1, None), "switch": (True, False), "list": (["sample"], []),
-    "object": ({"sample": "sample"}, {}),
-}  # fmt: skip
+SAMPLES: dict[str, tuple[Any, Any]] = {"text": ("sample", ""), "number": (1, None), "switch": (True, False),
+                                       "list": (["sample"], []), "object": ({"sample": "sample"}, {})}  # fmt: skip
 """Type of a value to a filled and an empty one."""
 
 

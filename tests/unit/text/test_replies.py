@@ -33,11 +33,9 @@ READ = {
     "cut off in a text": '{"title": "Trip", "summary": "Ok.',
     "a fence inside a think-block": '<think>```json\n{"title": "no"}\n```</think>\n' + PLAIN,
 }  # fmt: skip
-NOTHING = {
-    "no JSON": "We talked about the trip to Rome.", "empty": "", "another object": '{"note": 1}',
-    "a list": '["title", "summary"]', "prose with braces": "Use { to open and } to close, {like this}.",
-    "only thoughts": f"<think>{PLAIN}</think>", "thoughts not closed": f"<think>{PLAIN}",
-}  # fmt: skip
+NOTHING = {"no JSON": "We talked about the trip to Rome.", "empty": "", "another object": '{"note": 1}',
+           "a list": '["title", "summary"]', "prose with braces": "Use { to open and } to close, {like this}.",
+           "only thoughts": f"<think>{PLAIN}</think>", "thoughts not closed": f"<think>{PLAIN}"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [*READ, *NOTHING])
@@ -109,12 +107,10 @@ def test_g22_a_reply_cut_off_anywhere_gives_none_or_keys_that_were_there(value: 
     assert all(found[key] == whole[key] for key in [*found][:-1]), "only the last one may be cut"
 
 
-SAID = (
-    "<b>Hello</b> Ann.", "[i]Hello[/i] Ann.", "<answer>Green tea.</answer> Enjoy.", "<action>waves</action> Hello.",
-    '<use_tool>{"name": "x"}</use_tool> Done.', '<notes>{"a": 1}</notes> Done.', "<notes>Only this.</notes>",
-    "<notes>Never closed. Hello.", "[link](https://example.org)", '["tea", "coffee"]', "<|endoftext|>", "a < b",
-    "Write `<think>` first, then the answer.", "Put <think> in front of it.",
-)  # fmt: skip
+SAID = ("<b>Hello</b> Ann.", "[i]Hello[/i] Ann.", "<answer>Green tea.</answer> Enjoy.", "<action>waves</action> Hello.",
+        '<use_tool>{"name": "x"}</use_tool> Done.', '<notes>{"a": 1}</notes> Done.', "<notes>Only this.</notes>",
+        "<notes>Never closed. Hello.", "[link](https://example.org)", '["tea", "coffee"]', "<|endoftext|>", "a < b",
+        "Write `<think>` first, then the answer.", "Put <think> in front of it.")  # fmt: skip
 
 
 @pytest.mark.parametrize(("reply", "said"), [

@@ -86,13 +86,10 @@ MEDIA = {
     "tr": ("<Medya dahil edilmedi>", "\u200egörüntü dahil edilmedi", "IMG-1.jpg (dosya ekli)"),
     "pl": ("<pominięto multimedia>", "<Multimedia pominięte>", "IMG-1.jpg (plik załączony)"),
     "ja": ("<メディアは含まれていません>", "\u200e画像は含まれていません", "IMG-1.jpg (ファイル添付)"),
-    "ar": ("<تم استبعاد الوسائط>", "IMG-1.jpg (ملف مرفق)"),
-    "ko": ("<미디어 파일을 제외한 채팅>", "<미디어 제외>"),
-    "zh": ("<媒体文件已省略>", "<省略多媒體檔案>", "\u200e图像已忽略"),
-    "hi": ("<मीडिया के बिना>",),
-    "id": ("<Media tidak disertakan>", "\u200egambar tidak disertakan"),
-    "he": ("<המדיה לא נכללה>",),
-}
+    "ar": ("<تم استبعاد الوسائط>", "IMG-1.jpg (ملف مرفق)"), "ko": ("<미디어 파일을 제외한 채팅>", "<미디어 제외>"),
+    "zh": ("<媒体文件已省略>", "<省略多媒體檔案>", "\u200e图像已忽略"), "hi": ("<मीडिया के बिना>",),
+    "id": ("<Media tidak disertakan>", "\u200egambar tidak disertakan"), "he": ("<המדיה לא נכללה>",),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("language", MEDIA)
@@ -107,15 +104,14 @@ def test_r26_words_in_place_of_media_are_nobodys(tmp_path: Path, language: str) 
     assert (line.text, line.metadata["attachments"]) == ("the harbour", [{"name": "IMG-1.jpg"}])
 
 
-def test_r26_a_line_before_all_times_and_a_date_that_is_none_are_listed(tmp_path: Path) -> None:
+def test_r26_a_line_before_all_times_and_no_date_are_listed_and_the_chat_is_named_after_the_file(
+    tmp_path: Path,
+) -> None:
     lines = ["what is this", "13/04/21, 10:00 - Ann: a", "13/14/21, 10:00 - Ann: b", "14/04/21, 10:00 - Ann: c"]
     read = _read(tmp_path, "\n".join([*lines, "15/04/1403, 10:00 - Ann: of the Persian calendar"]))
     assert [line.text for line in _lines(read)] == ["a", "c"]
     places = [each.place for each in read if isinstance(each, Fault)]
     assert places == [f"chat with Bob.txt: line {number}" for number in (1, 3, 5)]
-
-
-def test_r26_the_chat_is_named_after_the_file(tmp_path: Path) -> None:
     text = "13/04/21, 10:00 - Ann: a\n"
     for name in ("WhatsApp Chat with Ann.txt", "WhatsApp Chat with Ann (1).txt", "WhatsApp Chat - Ann.txt", "Ann.txt",
                  "WhatsApp-Chat mit Ann.txt", "Chat de WhatsApp con Ann.txt"):  # fmt: skip

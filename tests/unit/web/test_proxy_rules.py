@@ -172,13 +172,11 @@ NAMES = ("dan", "room2", "55", "chat-55", "%chat-55", "%room-dan", "token-7", "%
 
 def test_f82_f83_no_key_of_one_kind_can_be_spelled_like_one_of_another() -> None:
     room = {"X_Conversation_Privacy": "public"}
-    by_kind = {
-        "direct": {key({"X_User_Id": name}) for name in NAMES},
-        "named": {key({"X_User_Id": name, "X_Conversation_Id": chat}) for name in NAMES for chat in NAMES},
-        "room": {key({"X_Conversation_Id": name, **room}) for name in NAMES},
-        "no user": {key({"X_Conversation_Id": name}) for name in NAMES},
-        "nobody": {key({}), key({}, replace(HOST, id=8))},
-    }
+    by_kind = {"direct": {key({"X_User_Id": name}) for name in NAMES},
+               "named": {key({"X_User_Id": name, "X_Conversation_Id": chat}) for name in NAMES for chat in NAMES},
+               "room": {key({"X_Conversation_Id": name, **room}) for name in NAMES},
+               "no user": {key({"X_Conversation_Id": name}) for name in NAMES},
+               "nobody": {key({}), key({}, replace(HOST, id=8))}}  # fmt: skip
     assert [len(keys) for keys in by_kind.values()] == [len(NAMES), len(NAMES) ** 2, len(NAMES), len(NAMES), 2]
     assert len(set().union(*by_kind.values())) == sum(len(keys) for keys in by_kind.values())
     assert key({"X_User_Id": "self"}) == "proxy/%self" != key({"X_User_Id": "%self"}), "a user called self"
@@ -199,11 +197,9 @@ PERSON_ALONE = (
     "Task: give me a title for my talk about chat history, 5 words or less, only the title.",
     "Create a concise, 3-5 word name for my bakery.", "Give me a JSON object with three cats. Only return JSON.",
 )  # fmt: skip
-PERSON_LATER = (
-    "Summarize our conversation in 50 words or less.", "Write a title for our story, no quotes please.",
-    "[Pause your roleplay] who are you really?", "[Pause your roleplay. Who are you really?]",
-    "Pause your roleplay. Summarize the story so far.",
-)  # fmt: skip
+PERSON_LATER = ("Summarize our conversation in 50 words or less.", "Write a title for our story, no quotes please.",
+                "[Pause your roleplay] who are you really?", "[Pause your roleplay. Who are you really?]",
+                "Pause your roleplay. Summarize the story so far.")  # fmt: skip
 PERSON_BEHIND = (
     "[System note: write only Iris's next message in this roleplay, 200 words or less, without any names.]",
     "[Write the next reply only as Iris.]",

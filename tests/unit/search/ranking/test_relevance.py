@@ -34,10 +34,8 @@ def scored(*rows: dict[str, float]) -> list[float]:
 
 def read(candidate: Candidate, text: str = "hm") -> ScoredRow:
     stored = FoundRow(2, candidate.id, 0, (text,), text, None)
-    return ScoredRow(
-        candidate, stored, candidate.matched, context=candidate.context, score=candidate.score,
-        reasons=candidate.reasons,
-    )  # fmt: skip
+    return ScoredRow(candidate, stored, candidate.matched, context=candidate.context, score=candidate.score,
+                     reasons=candidate.reasons)  # fmt: skip
 
 
 def test_t16_t29_other_reasons_never_decide_alone_but_the_day_asked_for_does() -> None:
@@ -91,7 +89,7 @@ def spaced(rows: list[Candidate]) -> list[int]:
     return [row.row.id for row in relevance.space_rows([read(row) for row in rows])]
 
 
-def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None:
+def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows_which_is_found_by_its_number() -> None:
     """Who talks for hours talks of many things: the next row of such a session tells something else."""
 
     def rows(session_rows: int) -> list[Candidate]:
@@ -100,9 +98,6 @@ def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None
 
     few, many = weights.REPEAT_ROWS, 10 * weights.REPEAT_ROWS
     assert spaced(rows(few)) == spaced(rows(0)) == [0, 2, 1] and spaced(rows(many)) == [0, 1, 2]
-
-
-def test_t27_the_score_of_a_session_is_found_by_its_number() -> None:
     sessions = np.array([5, 1, 2, 9])
     scores = SessionScores(np.array([2, 5]), np.array([1.0, 3.0], np.float32))
     assert scores.find(sessions).tolist() == [3.0, 0.0, 1.0, 0.0]

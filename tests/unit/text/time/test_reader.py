@@ -85,24 +85,14 @@ def test_t62_a_night_is_the_one_that_just_passed(start: int, hours: int, languag
         assert found[:1] == [(begin, begin + timedelta(hours=hours))]
 
 
-THIS_ONE = [
-    ("en", "what happened on stream this weekend?"), ("en", "who won the match this weekend?"),
-    ("de", "was habe ich dieses Wochenende verpasst?"), ("fr", "qui a gagné ce week-end ?"),
-    ("es", "¿quién ganó este fin de semana?"), ("it", "cosa è successo questo fine settimana?"),
-    ("pt", "o que aconteceu neste fim de semana?"), ("nl", "wat is er dit weekend gebeurd?"),
-    ("ru", "что произошло в эти выходные?"), ("pl", "co się stało w ten weekend?"), ("ja", "今週末に何をした？"),
-    ("ko", "이번 주말에 뭐 했지?"), ("zh", "这个周末发生了什么"),
-]  # fmt: skip
-
-
 def test_t62_late_in_a_week_somebody_may_have_told_of_the_coming_weekend() -> None:
     for day, weekend in ((10, 7), (12, 14)):
         about = find_about_days("She said it rains this weekend.", NOW.replace(day=day), UTC, ("en",))
         assert list(about)[:1] == [f"2026-03-{weekend:02}"]
 
 
-@pytest.mark.parametrize(("language", "text"), THIS_ONE)
-def test_t62_this_weekend_is_the_last_one_in_a_question_about_the_past(language: str, text: str) -> None:
+@pytest.mark.parametrize(("_", "language", "text"), _others("this weekend"))
+def test_t62_this_weekend_is_the_last_one_in_a_question_about_the_past(_: str, language: str, text: str) -> None:
     days = [(each.start and each.start.day, each.role) for each in read_spans(text, NOW, UTC, (language,))]
     assert days == [(7, "said")]
 
@@ -160,13 +150,11 @@ def test_t62_have_without_a_participle_may_mean_a_coming_day(language: str, pres
     assert [span.role for span in read_spans(past, NOW, UTC, (language,))] == ["said"]
 
 
-@pytest.mark.parametrize(("language", "text"), [
-    ("en", "We stream every Wednesday."), ("en", "Wednesdays are for yoga"), ("de", "Mittwochs gehe ich zum Yoga"),
-    ("es", "Los miércoles voy a yoga"), ("fr", "Tous les mercredis je vais au yoga"), ("pt", "Toda quarta tenho yoga"),
-    ("ru", "Каждую среду йога"), ("ru", "По средам йога"), ("tr", "Her çarşamba yoga var"), ("zh", "每周三我去瑜伽"),
-])  # fmt: skip
-def test_t62_a_stored_text_is_about_a_weekday_that_recurs(language: str, text: str) -> None:
-    assert list(find_about_days(text, NOW, UTC, (language,))) == ["every-2"]
+@pytest.mark.parametrize(("expected", "language", "text"), _others("recurring"))
+def test_t62_a_stored_text_is_about_a_day_that_recurs(expected: str, language: str, text: str) -> None:
+    """Each week, or each year, as a birthday: that one is about its next day too."""
+    *days, recurring = find_about_days(text, NOW, UTC, (language,))
+    assert recurring == expected and [day[4:] for day in days] == ["-10-03"] * (expected == "every-10-03")
 
 
 def test_t62_abbreviated_weekdays_are_no_verbs_and_letters_with_an_ampersand_hide_no_language() -> None:
@@ -176,17 +164,6 @@ def test_t62_abbreviated_weekdays_are_no_verbs_and_letters_with_an_ampersand_hid
     assert "en" in likely_languages("D&D every Monday at 7pm", ("en",))
     # `at` is Danish too, and the hour alone reads as well in it
     assert "every-2" in find_about_days("every Wednesday 7pm D&D at Kim's", NOW, UTC, ("da", "no", "en"))
-
-
-@pytest.mark.parametrize(("language", "text"), [
-    ("en", "My birthday is on 3 October"), ("en", "I was born on 3 October 1999"), ("en", "Our anniversary: 3 October"),
-    ("de", "Am 3. Oktober ist ihre Geburtstagsfeier"), ("fr", "Mon anniversaire est le 3 octobre"),
-    ("es", "Nací el 3 de octubre de 1999"), ("nl", "Ik ben jarig op 3 oktober"), ("ru", "Мой день рождения 3 октября"),
-    ("pl", "Moje urodziny są 3 października"), ("ja", "誕生日は10月3日です"), ("zh", "我的生日是10月3日"),
-])  # fmt: skip
-def test_t62_a_birthday_is_about_a_day_that_recurs_every_year(language: str, text: str) -> None:
-    day, yearly = find_about_days(text, NOW, UTC, (language,))
-    assert (day[4:], yearly) == ("-10-03", "every-10-03")
 
 
 def test_t62_no_other_day_recurs_every_year_and_a_name_with_a_weekday_is_about_no_day() -> None:
@@ -224,10 +201,8 @@ def test_p73_a_stored_text_names_a_day_beside_its_own_if_that_is_sure(expected: 
     assert (f"{day:%m-%d}" if day else "-") == expected
 
 
-BASICS = (
-    "03-10..03-11", "03-02..03-09", "03-08..03-09", "03-09..now", "03-05..03-06", "03-08..now", "03-03..03-04",
-    "03-01..04-01", "-..01-05", "03-03..03-06",
-)  # fmt: skip
+BASICS = ("03-10..03-11", "03-02..03-09", "03-08..03-09", "03-09..now", "03-05..03-06", "03-08..now", "03-03..03-04",
+          "03-01..04-01", "-..01-05", "03-03..03-06")  # fmt: skip
 
 
 def _languages() -> list[tuple[str, str, str]]:
@@ -240,6 +215,11 @@ def _languages() -> list[tuple[str, str, str]]:
 def test_t62_the_same_times_are_named_in_other_languages(language: str, text: str, expected: str) -> None:
     found = [(each.start, each.end) for each in read_spans(text, NOW, UTC, (language,)) if each.role != "about"]
     assert found == [tuple(map(_moment, expected.split("..")))]
+
+
+def test_t62_a_word_for_before_is_no_amount_and_an_amount_no_word_for_before() -> None:
+    for language, text in (("zh", "下個之前14?"), ("en", "I told you on Monday fortnight"), ("ko", "전 다음 주")):
+        assert all(span.start is not None for span in read_spans(text, NOW, UTC, [language])), text
 
 
 @settings(max_examples=300, deadline=None)
@@ -266,8 +246,3 @@ def test_t62_every_language_has_words_of_time_and_in_any_order_they_fail_in_none
     for _ in range(200):
         text = " ".join(rng.choices(words, k=rng.randrange(2, 6)))
         assert all(start <= end for start, end in (span.words[0] for span in read_spans(text, NOW, UTC, [language])))
-
-
-def test_t62_a_word_for_before_is_no_amount_and_an_amount_no_word_for_before() -> None:
-    for language, text in (("zh", "下個之前14?"), ("en", "I told you on Monday fortnight"), ("ko", "전 다음 주")):
-        assert all(span.start is not None for span in read_spans(text, NOW, UTC, [language])), text
