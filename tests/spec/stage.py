@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -56,6 +56,10 @@ class Stage:
         result = chat_history_cache.save_chat_message(path, text, who, sender, NOW - minutes * MINUTE, **asking)
         assert result.stored and result.id is not None, result
         return result.id
+
+    def say_all(self, texts: Iterable[str], *place: str, minutes: float, step: float = 1, **more: Any) -> list[int]:
+        """Store lines said one after the other, so many minutes apart."""
+        return [self.say(text, *place, minutes=minutes - step * n, **more) for n, text in enumerate(texts)]
 
     def remember(self, text: str, tags: Any = (), minutes: float = 60, path: str | None = None, **more: Any) -> int:
         asking = self.asking(path, **{k: more.pop(k) for k in ("participant", "server", "privacy") if k in more})

@@ -212,8 +212,7 @@ def test_l35_why_shows_a_prompt_for_which_nothing_is_searched(db: Database, text
 
 def test_p74_why_shows_where_a_line_was_said_and_what_stands_beside_it(operator: Operator, stage: Stage) -> None:
     evening = (f"Evening {n}." for n in range(40))
-    for n, text in enumerate(("What did you name it?", "The cat is called Tofu", "A fine name!", *evening)):
-        stage.say(text, "tg/77", minutes=900 - n)
+    stage.say_all(("What did you name it?", "The cat is called Tofu", "A fine name!", *evening), "tg/77", minutes=900)
     shown = html.unescape(_try(operator, conversation="tg/42").text)
     assert "Said right before and after" in shown and "Ann: What did you name it?" in shown
     assert "Ann: A fine name!" in shown and "conversations/one?conf_uid=" in shown

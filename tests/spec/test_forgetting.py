@@ -121,8 +121,7 @@ def test_f40_nobody_nothing_and_one_thing_at_a_time(stage: Stage) -> None:
 
 @SERVER_TOO
 def test_f41_a_participant(stage: Stage) -> None:
-    for n in range(40):
-        stage.say(f"line {n} of Ann", GROUP, minutes=100 - n)
+    stage.say_all((f"line {n} of Ann" for n in range(40)), GROUP, minutes=100)
     for n in range(5):
         direct(stage, f"secret {n}", minutes=30 - n)
         direct(stage, f"answer {n}", "self", minutes=30 - n)

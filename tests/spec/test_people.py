@@ -132,8 +132,7 @@ def tell(stage: Stage) -> None:
     stage.say("I am a plumber.", who="Bob", minutes=80)
     stage.say("I was born in Oslo.", path=f"{ANN}", privacy="direct", minutes=70)
     assert add_saved_memory("Ann keeps bees", **stage.asking(HERE, participant=ANN)).stored
-    for n in range(12):
-        stage.say(f"Line {n} of the evening.", minutes=30 - n)
+    stage.say_all((f"Line {n} of the evening." for n in range(12)), minutes=30)
 
 
 def texts(stage: Stage, who: str | None = None, path: str = HERE, **more: Any) -> list[str]:
@@ -167,8 +166,7 @@ def test_p75_small_talk_hides_no_statement(stage: Stage, monkeypatch: pytest.Mon
     """It has words such as `love` too, and only so many rows are read."""
     monkeypatch.setattr("core.search.profile.MOST_READ", 10)
     stage.say("I play the cello.", GROUP, minutes=900)
-    for n in range(30):
-        stage.say(f"The trumpet player would love number {n}.", GROUP, minutes=500 - n)
+    stage.say_all((f"The trumpet player would love number {n}." for n in range(30)), GROUP, minutes=500)
     assert texts(stage, path=GROUP) == ["I play the cello."]
 
 

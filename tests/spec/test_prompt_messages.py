@@ -1,6 +1,5 @@
 """P71: the prompt as chat messages; its turns are what was said, by whom, in order, within the limit."""
 
-import itertools
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -22,29 +21,22 @@ from core.prompt_engine import build_messages, explain_messages, set_hook, to_js
 from core.scope import Scope
 from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, message
 
-STORY = [
-    ("Ann", 'She said: "Who goes there?"\n\nNobody answered.'),
-    ("self", "```python\nfor n in range(3):\n    print(n)  # 'quoted' \"twice\"\n```"),
-    ("Ann", "  two spaces in front, and a tab\there"),
-    ("self", '*bows*\r\n"Welcome."'),
-]
-
-
-def story(stage: Stage, count: int = 12) -> list[str]:
-    said = []
-    for n in range(count):
-        who, text = STORY[n % len(STORY)]
-        said.append(f"{text} ({n})")
-        stage.say(said[-1], who=who, minutes=600 - 40 * n)
-    return said
+STORY = (
+    'She said: "Who goes there?"\n\nNobody answered.',
+    "```python\nfor n in range(3):\n    print(n)  # 'quoted' \"twice\"\n```",
+    "  two spaces in front, and a tab\there",
+    '*bows*\r\n"Welcome."',
+)
 
 
 def ask(stage: Stage, text: str = "tofu", live: Any = None, **more: Any) -> Any:
     """Return the messages; flags in upper case are settings, what `build_messages` does not take is the message's."""
     flags = {name.lower(): more.pop(name) for name in list(more) if name.isupper()}
-    call = {name: more.pop(name) for name in ("max_chars", "limit_tokens", "counter", "dialect") if name in more}
-    asked = message(text, **more)
-    return build_messages(asked, live, db=stage.db, settings=Settings(**flags), scope=stage.scope(), **call)
+    own = ("max_chars", "limit_tokens", "counter", "dialect", "replacing")
+    call = {name: more.pop(name) for name in own if name in more}
+    return build_messages(
+        message(text, **more), live, db=stage.db, settings=Settings(**flags), scope=stage.scope(), **call
+    )
 
 
 def turns(stage: Stage, text: str = "well", live: Any = None, **more: Any) -> list[tuple[str, str]]:
@@ -52,7 +44,9 @@ def turns(stage: Stage, text: str = "well", live: Any = None, **more: Any) -> li
 
 
 def test_p61_a_story_of_twelve_lines_gives_twelve_turns_equal_to_what_was_said(stage: Stage) -> None:
-    said = story(stage)
+    said = [f"{STORY[n % 4]} ({n})" for n in range(12)]
+    for n, text in enumerate(said):
+        stage.say(text, who="self" if n % 2 else "Ann", minutes=600 - 40 * n)
     assert turns(stage, HISTORY_LINES=12) == list(zip(["user", "assistant"] * 6, said, strict=True))
 
 
@@ -127,15 +121,6 @@ def test_f83_a_live_message_of_a_person_called_self_is_theirs(stage: Stage, send
     live = {HERE: [{"text": "I am a fish", "timestamp": 1773140400, **sender}]}
     assert turns(stage, "hello", live) == [("user", "Sol: I am a fish")]
     assert "Sol: " in stage.context("hello", live)["history_current_chat"][0]
-
-
-def test_f83_memories_use_the_mark_of_the_lines(stage: Stage) -> None:
-    for who, text, path in (("u1", "hello there", HERE), ("u2", "my parrot is called Coco", "tg/77")):
-        scope = stage.scope(path, participant=f"tg/{who}")
-        save_chat_message(path, text, "Ann", who, NOW - 90 * MINUTE, db=stage.db, settings=Settings(), scope=scope)
-    context = stage.context("parrot", from_user={"id": "u1", "full_name": "Ann"}, ENABLE_HISTORY_RECENT=0)
-    assert "Ann: " in context["history_current_chat"][0]
-    assert [hit["speaker"] for hit in context["memories"]] == ["Ann (2)"]
 
 
 def test_f6_f83_linked_identities_of_somebody_else_have_one_name(stage: Stage) -> None:
@@ -257,8 +242,7 @@ def test_p72_the_personas_lines_carry_its_name(stage: Stage) -> None:
 def test_p72_the_personas_name_is_the_newest_whatever_the_history_shows(stage: Stage, flags: dict[str, Any]) -> None:
     """A chronicle has scenes in which only the player speaks, and hides the scenes before."""
     narrate(stage, "A dragon sleeps.", "Der Chronist", 600)
-    for n in range(20):
-        stage.say(f"I walk on ({n})", minutes=500 - n)
+    stage.say_all((f"I walk on ({n})" for n in range(20)), minutes=500)
     stage.say("Tell me another tale.", ELSEWHERE, minutes=61)
     narrate(stage, "Another tale.", "Narrator", 60, ELSEWHERE)
     made = ask(stage, "Where is the dragon?", **flags)
@@ -275,14 +259,10 @@ def narrate(stage: Stage, text: str, name: str, minutes: float, path: str = HERE
 
 def test_p72_p68_the_replaced_answer_and_hidden_lines_still_give_the_name(stage: Stage) -> None:
     row = narrate(stage, "A dragon sleeps.", "Der Chronist", 60, message_id="m1")
-    assert "You are Der Chronist." in str(stage_messages(stage, replacing="m1"))
+    recency = {"MEMORY_RANKING": "recency"}
+    assert "You are Der Chronist." in str(ask(stage, replacing="m1", **recency))
     stories.set_data(row, "exclude", True, db=stage.db, scope=stage.scope(HERE))
-    assert "You are Der Chronist." in str(stage_messages(stage))
-
-
-def stage_messages(stage: Stage, **call: Any) -> Any:
-    flags = Settings(memory_ranking="recency")
-    return build_messages(message("hi"), db=stage.db, settings=flags, scope=stage.scope(), **call)
+    assert "You are Der Chronist." in str(ask(stage, **recency))
 
 
 def test_p72_each_line_of_the_persona_keeps_the_name_it_was_saved_with(stage: Stage) -> None:
@@ -296,8 +276,7 @@ def test_p72_each_line_of_the_persona_keeps_the_name_it_was_saved_with(stage: St
     lines = stage.context("hi")["history_current_chat"]
     assert [line.split("] ")[-1].split(":")[0] for line in lines] == list(said)
     narrate(stage, "The fire is out.", "Erzähler", 50)
-    for n in range(14):
-        stage.say(f"I walk on ({n})", minutes=40 - n)
+    stage.say_all((f"I walk on ({n})" for n in range(14)), minutes=40)
     hits = stage.context("Who is the smith, who sells herbs?")["memories"]
     assert {(hit["speaker"], hit["snippet"]) for hit in hits if hit["speaker"] in said} >= set(said.items())
 
@@ -320,20 +299,19 @@ def test_p13_a_narrator_is_asked_for_the_names_of_its_characters(stage: Stage) -
 
 def test_p72_a_persona_whose_id_is_a_name_is_not_called_by_the_newest_line(stage: Stage) -> None:
     """Mira's id is her name: her lines are hers, and she speaks, also after a line of Oda."""
-    scope = Scope("Mira", HERE, "tg/ann")
+    given: dict[str, Any] = {"db": stage.db, "scope": Scope("Mira", HERE, "tg/ann")}
     said = {"Mira": "I bring the lantern.", "Oda": "My horse is called Ashes."}
     for n, (name, text) in enumerate(said.items()):
-        save_chat_message(HERE, text, name, "self", NOW - (90 - n) * MINUTE, db=stage.db, scope=scope, message_id=name)
+        save_chat_message(HERE, text, name, "self", NOW - (90 - n) * MINUTE, message_id=name, **given)
     reply = message("Why?", reply_to_message={"message_id": "Mira", "text": said["Mira"], "from": {"id": "self"}})
-    made = build_messages(reply, db=stage.db, scope=scope)
+    made = build_messages(reply, **given)
     assert "You are Mira." in made[0]["content"]
     assert [one["content"] for one in made[1:-1]] == [f"{name}: {text}" for name, text in said.items()]
     assert "[replied to Mira:" in made[-1]["content"]
     for n in range(60):
-        save_chat_message(HERE, f"Onwards {n}.", "Oda", "self", NOW - (80 - n) * MINUTE, db=stage.db, scope=scope)
-    made = build_messages(message("Who has the lantern?"), db=stage.db, scope=scope)
-    assert "You are Mira." in made[0]["content"]
-    assert "] Mira: I bring the lantern." in made[-1]["content"]
+        save_chat_message(HERE, f"Onwards {n}.", "Oda", "self", NOW - (80 - n) * MINUTE, **given)
+    made = build_messages(message("Who has the lantern?"), **given)
+    assert "You are Mira." in made[0]["content"] and "] Mira: I bring the lantern." in made[-1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -419,16 +397,6 @@ def talk(stage: Stage) -> None:
     stage.diary("tofu day", personal_thought="hm", context_tags=["tofu"])
 
 
-def test_p71_the_chat_stands_as_turns_and_roles_alternate_where_they_must(stage: Stage) -> None:
-    talk(stage)
-    made = ask(stage)
-    assert made[0]["role"] == "system" and made[-1]["role"] == "user"
-    assert {"role": "assistant", "content": "line 11 about the weather"} in made
-    roles = [one["role"] for one in ask(stage, dialect="anthropic")["messages"]]
-    assert roles[0] == "user" == roles[-1]
-    assert all(one != other for one, other in itertools.pairwise(roles))
-
-
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 def test_p71_the_messages_are_never_over_the_limit_and_fill_it(stage: Stage, dialect: str) -> None:
     talk(stage)
@@ -476,8 +444,7 @@ def test_p40_a_question_about_somebody_is_filled_with_what_they_said(stage: Stag
     """`Where do I work?` shares no word with the answer; what others said here comes last, days not asked for never."""
     stage.say("Three cakes fell on the floor, what a mess.", minutes=90_000)
     stage.say("My uncle kept three cakes by the harbour, or four.", who="Tom", minutes=89_000)
-    for n in range(12):
-        stage.say(f"The weather is number {n} of twelve.", who="Tom", minutes=60 - n)
+    stage.say_all((f"The weather is number {n} of twelve." for n in range(12)), who="Tom", minutes=60)
     shown = [contents(ask(stage, "Where do I work?", max_chars=limit))[-1] for limit in range(700, 1500, 20)]
     held = {("Three cakes fell" in text, "My uncle" in text) for text in shown}
     assert held >= {(True, False), (True, True)} and (False, True) not in held
@@ -492,8 +459,7 @@ def test_p40_lines_of_the_person_asked_about_come_before_neighbours_of_others(st
         for m, text in enumerate(["a funny picture", f"I live on floor {n} of the tower", "how nice", "see you then"]):
             stage.say(f"{text} {n}", who="Tom", minutes=80_000 - 900 * n - m)
     stage.say("Umzug geschafft, Gartenstrasse sieben!", who="Hugo", minutes=89_000)
-    for n in range(12):
-        stage.say(f"The weather is number {n} of twelve.", who="Tom", minutes=60 - n)
+    stage.say_all((f"The weather is number {n} of twelve." for n in range(12)), who="Tom", minutes=60)
     shown = [contents(ask(stage, "Where does Hugo live?", max_chars=limit))[-1] for limit in range(700, 2400, 100)]
     near = [sum(text.count(each) for each in ("funny picture", "how nice", "see you then")) for text in shown]
     assert any("floor" in text for text in shown) and max(near) > 5
@@ -505,8 +471,7 @@ def test_p40_what_fills_a_prompt_is_neither_in_its_turns_nor_hidden(stage: Stage
     row = stage.say("A dull knife is a bad knife, so they say.", minutes=89_000)
     hidden = update(chat).where(chat.c.id == row).values(hidden=1)
     stage.db.transaction(lambda c: c.execute(hidden), source="chat_history_cache")
-    for n in range(12):
-        stage.say(f"The weather is number {n} of twelve.", minutes=60 - n)
+    stage.say_all((f"The weather is number {n} of twelve." for n in range(12)), minutes=60)
     for more in ({}, {"MEMORY_ITEMS": 5}):
         asked = contents(ask(stage, "Where do I work?", max_chars=4000, **more))[-1]
         assert "Three cakes fell" in asked and "dull knife" not in asked
@@ -535,21 +500,13 @@ def test_p71_wishes_and_what_the_host_adds_are_in_it(stage: Stage) -> None:
     assert "weather:\nrain" in made[-1]
 
 
-def test_p71_what_the_message_replies_to_stands_in_front_of_it(stage: Stage) -> None:
-    bob = {"message_id": "r1", "text": "The dog Rex bit me.", "from_user": {"id": "bob", "full_name": "Bob"}}
-    made = ask(stage, "Iris, is that true?", reply_to_message=bob)
-    assert contents(made)[-1].endswith('[replied to Bob: "The dog Rex bit me."] Iris, is that true?')
-
-
 def test_f20_the_words_of_a_person_at_full_are_not_shown_to_who_answers_them(stage: Stage) -> None:
     """What a prompt shows, its answer may repeat, and the answer is stored. Who asks may quote oneself."""
-    said = "The dog Rex bit me."
-    for who, is_shown in (("bob", False), ("ann", True)):
+    for who, note in (("bob", ""), ("ann", '[replied to Ann: "The dog Rex bit me."] ')):
         set_privacy(f"tg/{who}", "full", db=stage.db, scope=stage.scope())
-        quoted = {"message_id": "r1", "text": said, "from_user": {"id": who, "full_name": who}}
-        made = ask(stage, "Iris, is that true?", reply_to_message=quoted)
-        assert (said in contents(made)[-1]) == is_shown
-        assert contents(made)[-1].endswith("Iris, is that true?")
+        quoted = {"message_id": "r1", "text": "The dog Rex bit me.", "from_user": {"id": who, "full_name": who.title()}}
+        last = contents(ask(stage, "Iris, is that true?", reply_to_message=quoted))[-1]
+        assert last.endswith(f"{note}Iris, is that true?") and ("Rex" in last) is bool(note)
 
 
 def test_p71_the_model_is_told_the_day_and_the_time_of_the_asker(stage: Stage) -> None:
@@ -604,11 +561,14 @@ def test_p71_p73_the_turns_of_a_talk(stage: Stage, name: str) -> None:
     said, turns = TALKS[name]
     for who, text, minutes in said:
         stage.say(text, who=who, minutes=minutes)
-    made = ask(stage)
-    assert [(one["role"], one["content"]) for one in made[1:-1]] == turns
-    assert made[-1]["content"].endswith("Ann: tofu" if "name" in name else "\n\ntofu")
+    system, *made, last = ask(stage)
+    assert (system["role"], last["role"]) == ("system", "user")
+    assert [(one["role"], one["content"]) for one in made] == turns
+    assert last["content"].endswith("Ann: tofu" if "name" in name else "\n\ntofu")
     strict = ask(stage, dialect="alternating")[1:]
-    assert [one["role"] for one in strict] == ["user", "assistant"] * (len(strict) // 2) + ["user"]
+    roles = ["user", "assistant"] * (len(strict) // 2) + ["user"]
+    assert [one["role"] for one in strict] == roles
+    assert [one["role"] for one in ask(stage, dialect="anthropic")["messages"]] == roles
     assert "\n\n".join(text for _, text in turns) in "\n\n".join(one["content"] for one in strict)
 
 
@@ -771,8 +731,7 @@ def test_p53_the_first_hits_of_a_hook_are_its_best(stage: Stage) -> None:
 
 def test_t63_a_list_does_not_count_as_all_what_the_search_cut_off(stage: Stage) -> None:
     """`100 lines match` of 130 is what a model would answer to `How many`."""
-    for n in range(130):
-        stage.say(f"I swam to the buoy, number {n}.", minutes=DAY * (200 - n))
+    stage.say_all((f"I swam to the buoy, number {n}." for n in range(130)), minutes=DAY * 200, step=DAY)
     asked = "How often did I swim to the buoy?"
     assert "\nAt least 100 lines match; the " in contents(ask(stage, asked, max_chars=3000))[-1]
     assert "\nAt least 20 lines match; the 20 best are shown." in contents(ask(stage, asked, MEMORY_ITEMS=20))[-1]
@@ -782,10 +741,8 @@ def test_t63_a_list_does_not_count_as_all_what_the_search_cut_off(stage: Stage) 
 
 def test_t36_a_line_in_the_chat_hides_no_equal_lines_of_other_days_from_a_count(stage: Stage) -> None:
     """`Took my pill` on eight days was 1 of 8 once the newest line was among the last messages."""
-    for n in range(7):
-        stage.say("took my allergy pill", minutes=(21 - n) * DAY)
-    for n in range(40):
-        stage.say(f"Line {n} of the evening.", minutes=600 - n)
+    stage.say_all(["took my allergy pill"] * 7, minutes=21 * DAY, step=DAY)
+    stage.say_all((f"Line {n} of the evening." for n in range(40)), minutes=600)
     stage.say("took my allergy pill", minutes=30)
     for how in ("How many times", "On which days", "When"):
         asked = f"{how} did I take my allergy pill?"
@@ -793,34 +750,27 @@ def test_t36_a_line_in_the_chat_hides_no_equal_lines_of_other_days_from_a_count(
     assert "".join(contents(ask(stage, "Did I take my allergy pill?"))).count("took my allergy pill") == 1
 
 
-def test_t63_lines_that_only_have_the_time_of_a_question_are_not_counted(stage: Stage) -> None:
-    for n in range(140):
-        stage.say(f"We walk to mill number {n} and buy apples.", minutes=3 * DAY + 30 * n)
-    stage.say("We saw seals at the pier.", minutes=4 * DAY)
-    text = contents(ask(stage, "How often did we see seals last week?", max_chars=6000))[-1]
-    assert "seals at the pier" in text and text.count("mill number") > 20 and "lines match" not in text
-
-
-def test_t63_lines_with_only_the_common_word_of_a_question_are_not_counted(stage: Stage) -> None:
+@pytest.mark.parametrize(("other", "match", "asked"), [
+    ("We walk to mill {} and buy apples.", "We saw seals at the pier.", "How often did we see seals last week?"),
+    ("The server feels slow, ping {}.", "The server crashed again.", "How often did the server crash?"),
+], ids=["time", "common word"])  # fmt: skip
+def test_t63_lines_with_only_the_time_or_the_common_word_of_a_question_are_not_counted(
+    stage: Stage, other: str, match: str, asked: str
+) -> None:
     """3 lines told of a crash, and the prompt said that at least 100 lines match."""
-    for n in range(150):
-        stage.say(f"The server feels slow, ping {n}.", minutes=5 * DAY + 30 * n)
-    for n in range(3):
-        stage.say("The server crashed again.", minutes=(2 + n) * DAY)
-    asked = "How often did the server crash?"
+    stage.say_all((other.format(n) for n in range(150)), minutes=7 * DAY, step=30)
+    stage.say_all([match] * 3, minutes=6 * DAY, step=DAY)
     for limit in (2500, 6000):
         text = "".join(contents(ask(stage, asked, max_chars=limit)))
-        assert text.count("crashed") == 3 and "lines match" not in text
+        assert text.count(match) == 3 and "lines match" not in text
+    assert "seals" not in asked or text.count("We walk to mill") > 20
 
 
 def test_t63_a_list_that_has_no_room_says_how_many_lines_match(stage: Stage) -> None:
     """A model that counts what it sees would be wrong and not know it."""
-    for n in range(60):
-        stage.say(
-            f"Today I swam to the buoy, number {n}. " + "The water was cold and clear. " * 8, minutes=DAY * (90 - n)
-        )
-    for n in range(45):
-        stage.say(f"Line {n} of the evening.", minutes=600 - n)
+    cold = "The water was cold and clear. " * 8
+    stage.say_all((f"Today I swam to the buoy, number {n}. {cold}" for n in range(60)), minutes=DAY * 90, step=DAY)
+    stage.say_all((f"Line {n} of the evening." for n in range(45)), minutes=600)
     short, full = (
         "\n\n".join(contents(ask(stage, text, max_chars=6000)))
         for text in ("How often did I swim to the buoy?", "Did I swim to the buoy?")
@@ -865,8 +815,7 @@ def test_t62_the_question_itself_is_nothing_that_is_stored_of_today(stage: Stage
 def test_t62_without_local_time_words_of_time_name_no_days(stage: Stage) -> None:
     """A year of a story may pass in an hour; its lines would be of other days than the question names."""
     told = ("Let us rob the granary this morning.", "Last spring we buried Fishbone.", "I hide the bell in the well.")
-    for n, text in enumerate(told):
-        stage.say(text, ELSEWHERE, minutes=90 - n)
+    stage.say_all(told, ELSEWHERE, minutes=90)
     off: dict[str, Any] = {"INCLUDE_LOCAL_TIME_IN_PROMPTS": False, "ENABLE_HISTORY_RECENT": 0}
     for asked, found in (
         ("What did we bury last spring?", told[1]),
@@ -936,10 +885,8 @@ def test_p73_the_day_is_that_of_the_askers_zone_and_counts_for_the_limit(stage: 
 @pytest.mark.parametrize("path", [ELSEWHERE, HERE])
 def test_p53_a_line_of_the_history_that_answers_stays_in_a_small_prompt(stage: Stage, path: str) -> None:
     """The history shows it, so it is no memory; nothing but its place among the hits keeps it from being cut."""
-    for n in range(60):
-        stage.say(f"We talk about the weather again, number {n}.", path=ELSEWHERE, minutes=900 - n)
-    for n in range(20):
-        stage.say(f"The garden looks fine today, number {n}.", minutes=800 - n)
+    stage.say_all((f"We talk about the weather again, number {n}." for n in range(60)), path=ELSEWHERE, minutes=900)
+    stage.say_all((f"The garden looks fine today, number {n}." for n in range(20)), minutes=800)
     stage.say("I live in Graz.", path=path, minutes=700, message_id="5")
     for n in range(9):
         stage.say(f"No, {n}.", path="tg/99", who="Tom", minutes=690 - n, message_id=str(n))
@@ -955,23 +902,15 @@ def test_p53_the_answer_beside_a_line_of_the_history_that_matches_stays_too(
     stage: Stage, form: str, limits: tuple[int, int]
 ) -> None:
     """The question was kept and its answer cut, so the next line that was kept read as the answer."""
-    talk = [
-        ("Who tore the map?", "My husband Anselm, the day he left."),
-        ("A mule named Bishop?", "He blesses nobody."),
-    ]
-    at = 900
+    talk = {10: ("Who tore the map?", "My husband Anselm, the day he left."),
+            20: ("A mule named Bishop?", "He blesses nobody.")}  # fmt: skip
     for n in range(40):
-        for said, answer in (
-            [talk[n // 20]] if n in (10, 20) else [(f"We walk on, stage {n}.", f"Mud again, mile {n}.")]
-        ):
-            stage.say(said, minutes=at)
-            stage.say(answer, who="self", minutes=at - 1)
-            at -= 2
+        said, answer = talk.get(n, (f"We walk on, stage {n}.", f"Mud again, mile {n}."))
+        stage.say(said, minutes=900 - 2 * n)
+        stage.say(answer, who="self", minutes=899 - 2 * n)
     asked = {"HISTORY_LINES": 70, "MEMORY_ITEMS": 10}
-    for question, answer in talk:
+    for question, answer in talk.values():
         for limit in limits:
-            if form == "json":
-                shown = str(stage.context(question, max_chars=limit, **asked))
-            else:
-                shown = " ".join(contents(ask(stage, question, max_chars=limit, **asked)))
-            assert answer in shown, (question, limit)
+            made = stage.context if form == "json" else ask
+            given = (question,) if form == "json" else (stage, question)
+            assert answer in str(made(*given, max_chars=limit, **asked)), (question, limit)

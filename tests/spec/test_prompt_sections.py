@@ -42,32 +42,21 @@ def recent(context: dict[str, Any]) -> list[str]:
     return said(context["history_recent"])
 
 
-def test_p20_build_context_alone_gives_the_keys_of_p8_and_cuts_memories(stage: Stage) -> None:
-    stage.say("a line", minutes=20)
+def test_p20_build_context_alone_gives_the_keys_of_p8_the_lists_of_the_prompt_and_cuts_memories(stage: Stage) -> None:
+    for n in range(16):
+        stage.say(f"line {n}", minutes=100 - n)
+        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=100 - n)
     stage.diary("a day", personal_thought="hm")
     hits = [{"source": "memories", "id": n, "timestamp": "", "snippet": f"s{n}", "tags": []} for n in range(12)]
-    build = HistoryEngine().build_context
-    context = build(message("hi"), None, memories=iter(hits), **stage.asking())
-    assert list(context) == [
-        "history_current_chat", "history_recent", "thoughts", "memories", "tags_placeholder", "ai_diary",
-    ]  # fmt: skip
-    assert current(context) == ["a line"]
+    build, memory = HistoryEngine().build_context, {HERE: [live("live one", 1)]}
+    context = build(message("hi"), memory, memories=iter(hits), **stage.asking())
+    lists = ["history_current_chat", "history_recent", "thoughts"]
+    assert list(context) == [*lists, "memories", "tags_placeholder", "ai_diary"]
+    assert [context[key] for key in lists] == [stage.context("hi", memory)[key] for key in lists]
     assert len(context["memories"]) == 10
     broken: Any = [3, None, {"snippet": 4}, hits[0], "x"]
     context = build(message("hi"), 3, memories=broken, **stage.asking())
     assert context["memories"] == hits[:1]
-
-
-def test_p20_build_context_alone_gives_the_lists_of_the_prompt(stage: Stage) -> None:
-    for n in range(16):
-        stage.say(f"line {n}", minutes=100 - n)
-        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=100 - n)
-    memory = {HERE: [live("live one", 1)]}
-    by = stage.asking()
-    context = HistoryEngine().build_context(message("hi"), memory, **by)
-    prompt = stage.context("hi", memory)
-    for key in ("history_current_chat", "history_recent", "thoughts"):
-        assert context[key] == prompt[key]
 
 
 @pytest.mark.engines()
@@ -156,67 +145,45 @@ def test_p34_a_memory_that_says_more_than_the_visible_message_is_shown(stage: St
     assert [hit["snippet"] for hit in stage.context("tea?")["memories"]] == [oolong]
 
 
-def test_p38_the_diary_is_shown_oldest_first_within_its_days(stage: Stage) -> None:
+def test_p38_the_diary_is_shown_oldest_first_within_its_days_and_whole_within_its_characters(stage: Stage) -> None:
     stage.diary("old", minutes=2 * 24 * 60 + 5)
     stage.diary("c1", minutes=120, interaction_summary="we talked", personal_thought="he is sad")
     stage.diary("only content", minutes=60)
-    assert stage.context("what")["ai_diary"] == [
-        "[2026-03-10 10:00] c1 | summary: we talked | thought: he is sad",
-        "[2026-03-10 11:00] only content",
-    ]
+    first, last = "[2026-03-10 10:00] c1 | summary: we talked | thought: he is sad", "[2026-03-10 11:00] only content"
+    assert stage.context("what")["ai_diary"] == [first, last]
     assert len(stage.context("what", DIARY_HISTORY_DAYS=3)["ai_diary"]) == 3
     assert "ai_diary" not in stage.context("what", DIARY_HISTORY_DAYS=0)
+    prompt, report = stage.explain("what", DIARY_CHARS=len(first))
+    assert prompt["context"]["ai_diary"] == [last] and reasons(report, "ai_diary") == ["limit"]
 
 
-def test_p38_the_newest_whole_entries_fit_under_the_characters(stage: Stage) -> None:
-    stage.diary("a" * 300, minutes=120)
-    stage.diary("b" * 100, minutes=60)
-    context, report = stage.explain("what", DIARY_CHARS=200)
-    assert context["context"]["ai_diary"] == [f"[2026-03-10 11:00] {'b' * 100}"]
-    assert reasons(report, "ai_diary") == ["limit"]
-
-
-def test_p38_what_was_written_reaches_the_prompt_and_nothing_twice(stage: Stage) -> None:
+def test_p38_p39_what_was_written_reaches_the_prompt_once_and_the_last_thoughts_stay_in_order(stage: Stage) -> None:
     stage.diary("Ann has an exam today.", interaction_summary="We talked of school.", personal_thought="hm", minutes=9)
     stage.diary("She fears it. Poor An.", interaction_summary="she  fears it.", personal_thought="Poor An.", minutes=8)
     stage.diary("An examination.", interaction_summary="exam", minutes=7)
     prompt, report = stage.explain("what")
     assert [line.split("] ")[1] for line in prompt["context"]["ai_diary"]] == [
         "Ann has an exam today. | summary: We talked of school. | thought: hm",
-        "She fears it. Poor An.",
-        "An examination. | summary: exam",
-    ]
-    assert prompt["context"]["thoughts"] == []
-    assert reasons(report, "thoughts") == ["visible", "visible"]
-    bare = stage.context("what", AI_DIARY_FULL=0)
-    assert [line.split("] ")[1] for line in bare["thoughts"]] == ["hm", "Poor An."]
-
-
-def test_p39_the_last_thoughts_stay_in_order(stage: Stage) -> None:
-    for n in range(7):
-        stage.diary(f"day {n}", minutes=100 - n, personal_thought=f"thought {n}")
-    context, report = stage.explain("what", AI_DIARY_FULL=0)
-    shown = context["context"]["thoughts"]
-    assert [line.split("] ")[1] for line in shown] == [f"thought {n}" for n in range(2, 7)]
-    assert shown[0].startswith("[2026-03-10 10:22] ")
-    assert reasons(report, "thoughts") == ["limit", "limit"]
+        "She fears it. Poor An.", "An examination. | summary: exam",
+    ]  # fmt: skip
+    assert prompt["context"]["thoughts"] == [] and reasons(report, "thoughts") == ["visible", "visible"]
+    for n in range(4):
+        stage.diary(f"day {n}", minutes=6 - n, personal_thought=f"thought {n}")
+    prompt, report = stage.explain("what", AI_DIARY_FULL=0)
+    shown = prompt["context"]["thoughts"]
+    assert [line.split("] ")[1] for line in shown] == ["Poor An.", *(f"thought {n}" for n in range(4))]
+    assert shown[0].startswith("[2026-03-10 11:52] ") and reasons(report, "thoughts") == ["limit"]
     assert stage.context("what", ENABLE_THOUGHTS=0)["thoughts"] == []
 
 
 def test_t59_a_thought_that_is_shown_is_no_memory_too(stage: Stage) -> None:
-    stage.diary("Ann told me of Rome", personal_thought="I want to see dolphins")
-    stage.diary("We spoke of dolphins", personal_thought="Dolphins are clever")
-    context = stage.context("Do you like dolphins?", AI_DIARY_FULL=0, SNIPPET_WINDOW="match")
-    assert [hit["snippet"] for hit in context["memories"]] == ["We spoke of dolphins"]
-
-
-def test_t59_a_tag_beside_the_words_does_not_make_a_thought_a_memory(stage: Stage) -> None:
-    """A snippet is cut around words of the message, never around its tags."""
+    """Nor by a tag beside the words: a snippet is cut around words of the message, never around its tags."""
     stage.remember("Fins", ["dolphins", "sea"])
     link_tags("dolphins", "sea", db=stage.db, scope=stage.scope())
     stage.diary("Ann told me of the sea", personal_thought="I want to see dolphins")
+    stage.diary("We spoke of dolphins", personal_thought="Dolphins are clever")
     context = stage.context("Do you like dolphins?", AI_DIARY_FULL=0, SNIPPET_WINDOW="match")
-    assert [hit["snippet"] for hit in context["memories"]] == ["Fins"]
+    assert {hit["snippet"] for hit in context["memories"]} == {"Fins", "We spoke of dolphins"}
 
 
 def test_p72_memories_are_hits(stage: Stage) -> None:
@@ -305,6 +272,9 @@ def chat(stage: Stage) -> None:
 
 def test_p68_the_message_and_the_answers_after_it_are_nowhere(stage: Stage) -> None:
     chat(stage)
+    for replacing in ("q1", "a1"):  # an answer made anew replaces itself
+        context = stage.context("And of tofu quaggas?", date=NOW, replacing=replacing, message_id="q1")
+        assert "old answer" not in json.dumps(context)
     stage.remember("A tofu quagga is an old answer", ["quagga"])
     assert "old answer" in json.dumps(stage.prompt("And of tofu quaggas again?"))
     for lines in (10, 1, 0):
@@ -322,8 +292,7 @@ def test_p68_the_message_and_the_answers_after_it_are_nowhere(stage: Stage) -> N
 def test_p68_a_memory_made_from_what_is_replaced_is_left_out(stage: Stage, later: int) -> None:
     made_from = {"asked": stage.say("I want a quagga", minutes=90, message_id="q1")}
     made_from |= {who: stage.say(f"{who} speaks", who=who, minutes=80) for who in ("self", "Bob")}
-    for n in range(later):
-        stage.say(f"later line {n}", minutes=70 - n)
+    stage.say_all((f"later line {n}" for n in range(later)), minutes=70)
     for name, row in made_from.items():
         insert_memory(f"quagga: {name}", "synth", "chat", scope=stage.scope(HERE), message_id=row, db=stage.db)
     shown = snippets(stage.context("A quagga?", replacing="q1", message_id="q2"))
@@ -332,23 +301,10 @@ def test_p68_a_memory_made_from_what_is_replaced_is_left_out(stage: Stage, later
     assert "quagga: asked" in snippets(stage.context("A quagga?"))
 
 
-def test_p68_an_answer_made_anew_replaces_itself(stage: Stage) -> None:
-    chat(stage)
-    for asked in ({"replacing": "q1", "message_id": "q1"}, {"replacing": "a1", "message_id": "q1"}):
-        context = stage.context("And of tofu quaggas?", date=NOW, **asked)
-        assert "old answer" not in json.dumps(context)
-
-
 def test_p68_live_messages_are_left_out_likewise(stage: Stage) -> None:
-    live: dict[str, Any] = {
-        HERE: [
-            {"message_id": "l0", "text": "before", "sender_id": "self"},
-            {"message_id": "l1", "text": "asked", "sender_id": "ann"},
-            {"message_id": "l2", "text": "old answer", "sender_id": "self"},
-            {"message_id": "l3", "text": "listening", "sender_id": "bob"},
-        ]
-    }
-    lines = stage.context("asked better", live, replacing="l1", message_id="l9")["history_current_chat"]
+    said = [("before", "self"), ("asked", "ann"), ("old answer", "self"), ("listening", "bob")]
+    live = [{"message_id": f"l{n}", "text": text, "sender_id": who} for n, (text, who) in enumerate(said)]
+    lines = stage.context("asked better", {HERE: live}, replacing="l1", message_id="l9")["history_current_chat"]
     assert [line.split('"')[1] for line in lines] == ["before", "listening"]
 
 
@@ -467,23 +423,20 @@ def test_t63_what_comes_up_comes_with_what_moves_or_cancels_it(stage: Stage) -> 
     assert coming(stage, ENABLE_HISTORY_RECENT=0)[1].endswith("(Later: [2026-03-09 12:00] Ann: Yoga is cancelled!)")
 
 
-@pytest.mark.parametrize(
-    ("plan", "text", "is_change"),
-    [
-        ("Movie night is on 12 March.", "Game night is cancelled!", False),
-        ("Movie night is on 12 March.", "Sorry all, movie night is cancelled.", True),
-        ("The yoga class is on 12 March.", "The pottery class moved online.", False),
-        ("The picnic in the park is on 12 March.", "They cancelled the park concert.", False),
-        ("The picnic in the park is on 12 March.", "The picnic is cancelled, it rains.", True),
-        ("Choir rehearsal in the hall is on 12 March.", "Rehearsal is cancelled.", True),
-        ("John Smith's meeting is on 12 March.", "John Doe's meeting is cancelled.", False),
-        ("John Smith's meeting is on 12 March.", "The meeting with John Smith is cancelled.", True),
-        ("John Smith's meeting is on 12 March.", "John's meeting is cancelled.", True),
-        ("The meeting with Ana Núñez is on 12 March.", "Ana Gómez moved her meeting.", False),
-        ("Le concert de jazz est le 12 mars.", "Le concert de rock est annulé.", False),
-        ("Le concert de jazz est le 12 mars.", "Le concert de jazz est annulé.", True),
-    ],
-)
+@pytest.mark.parametrize(("plan", "text", "is_change"), [
+    ("Movie night is on 12 March.", "Game night is cancelled!", False),
+    ("Movie night is on 12 March.", "Sorry all, movie night is cancelled.", True),
+    ("The yoga class is on 12 March.", "The pottery class moved online.", False),
+    ("The picnic in the park is on 12 March.", "They cancelled the park concert.", False),
+    ("The picnic in the park is on 12 March.", "The picnic is cancelled, it rains.", True),
+    ("Choir rehearsal in the hall is on 12 March.", "Rehearsal is cancelled.", True),
+    ("John Smith's meeting is on 12 March.", "John Doe's meeting is cancelled.", False),
+    ("John Smith's meeting is on 12 March.", "The meeting with John Smith is cancelled.", True),
+    ("John Smith's meeting is on 12 March.", "John's meeting is cancelled.", True),
+    ("The meeting with Ana Núñez is on 12 March.", "Ana Gómez moved her meeting.", False),
+    ("Le concert de jazz est le 12 mars.", "Le concert de rock est annulé.", False),
+    ("Le concert de jazz est le 12 mars.", "Le concert de jazz est annulé.", True),
+])  # fmt: skip
 def test_t63_what_cancels_another_thing_does_not_come_with_a_plan(
     stage: Stage, plan: str, text: str, is_change: bool
 ) -> None:
@@ -574,11 +527,8 @@ def test_m21_other_channels_newest_first_and_once(stage: Stage) -> None:
     found = shown(stage)
     assert [each["channel"] for each in found] == ["tg/c4", "room 1", "room 2"]
     assert [list(each) for each in found] == [["channel", "age", "lines"]] * 3
-    assert found[1] == {
-        "channel": "room 1",
-        "age": "10 minutes ago",
-        "lines": ['[2026-03-10 11:50] Ann: "in 1"', '[2026-03-10 11:50] Iris: "re in 1"'],
-    }
+    lines = ['[2026-03-10 11:50] Ann: "in 1"', '[2026-03-10 11:50] Iris: "re in 1"']
+    assert found[1] == {"channel": "room 1", "age": "10 minutes ago", "lines": lines}
     more = stage.asking()
     assert short_term.update_short_term_memory("tg/ann", "tg/here", "we met", "s1", **more).stored
     assert shown(stage)[0] == {"channel": "tg/here", "age": "just now", "summary": "we met"}

@@ -122,8 +122,7 @@ SAID = (
 def house(db: Database) -> Stage:
     """A persona with small talk, and six facts whose words stand nowhere else."""
     stage = Stage(db, persona="spelling")
-    for n in range(40):
-        stage.say(f"we talked about the weather and the bus number {n}", minutes=900 - n)
+    stage.say_all((f"we talked about the weather and the bus number {n}" for n in range(40)), minutes=900)
     for n, fact in enumerate(SAID):
         stage.say(fact, "tg/4" + str(n), minutes=800 - n)
     return stage
@@ -165,8 +164,7 @@ def test_t57_the_score_decides_and_recency_corrects_no_word(house: Stage, monkey
 def test_t30_a_rare_word_is_not_taken_for_a_common_one_like_it(stage: Stage) -> None:
     """`alonza` stands in one row: rows with `alonzo` do not push it out, whichever of the two was meant."""
     rare = stage.say("alonza is here", minutes=900)
-    for n in range(30):
-        stage.say(f"alonzo was there {n}", minutes=800 - n)
+    stage.say_all((f"alonzo was there {n}" for n in range(30)), minutes=800)
     settings = Settings()
     hits, report = explain_search(query="alonza?", limit=3, db=stage.db, settings=settings, scope=stage.scope(HERE))
     ranked = sorted(report["hits"], key=lambda hit: hit["rank"])
@@ -315,8 +313,7 @@ def test_t65_tones_that_are_written_are_meant(stage: Stage) -> None:
 
 def test_t65_a_chat_in_finnish_needs_no_setting(stage: Stage) -> None:
     """A word alone does not tell its language; the rows do."""
-    for n, text in enumerate(("mutta minä olin kotona", "se on hyvä, kun olet täällä", "milloin hän tuli ja miksi")):
-        stage.say(text, minutes=800 - n)
+    stage.say_all(("mutta minä olin kotona", "se on hyvä, kun olet täällä", "milloin hän tuli ja miksi"), minutes=800)
     stage.say("Kävelin kadulla illalla", minutes=700)
     assert best(stage, "katu") == "Kävelin kadulla illalla"
 

@@ -184,9 +184,8 @@ def test_c28_calls_are_done_and_answered_in_their_form(stage: Stage) -> None:
     assert (first["success"], first["message"]) == (True, "saved") and "<success>true</success>" in first["reply"]
     assert second["success"] is False and second["message"].startswith("empty") and second["id"] is None
     assert texts(stage) == ["I <3 tea"]
-    native = {
-        "tool_calls": [{"id": "c1", "function": {"name": "memoryTool", "arguments": '{"memoryContent": "I <3 tea"}'}}]
-    }
+    function = {"name": "memoryTool", "arguments": '{"memoryContent": "I <3 tea"}'}
+    native = {"tool_calls": [{"id": "c1", "function": function}]}
     (again,) = (done(call) for call in conversations.parse_tool_call(native))
     assert (again["success"], again["id"]) == (False, first["id"]) and again["reply"]["tool_call_id"] == "c1"
     (broken,) = conversations.parse_tool_call("<use_tool><name>memoryTool</name><memoryContent>x</use_tool>")
@@ -197,9 +196,8 @@ def test_c28_calls_are_done_and_answered_in_their_form(stage: Stage) -> None:
 
 def test_c28_c29_a_store_that_fails_is_an_answer_and_costs_no_prompt(stage: Stage) -> None:
     broken = Database("sqlite://", clock=Clock())  # no tables
-    told = conversations.run_tool_call(
-        ToolCall("memoryTool", "canary7391"), db=broken, settings=Settings(), scope=where(stage)
-    )
+    call = ToolCall("memoryTool", "canary7391")
+    told = conversations.run_tool_call(call, db=broken, settings=Settings(), scope=where(stage))
     assert told["success"] is False and told["message"].startswith("error") and "7391" not in str(told)
     made, report = stage.explain("@memory likes tea", MEMORY_MODE="plus", db=broken)
     assert made["input"] and "memory_tool" not in report and failed(report)
@@ -275,15 +273,13 @@ def test_c22_a_system_prompt_with_memory(stage: Stage) -> None:
     assert get_system_prompt_with_memory("Be kind.", **call) == "Be kind."
     assert load_memory(**call) == {"recent": [], "saved": []} and memory(stage) is None
     save(stage, "I like tea", who=None)
-    assert get_system_prompt_with_memory("Be kind.", **call) == (
-        "Be kind.\n\n<saved_memories>\n- [2026-03-10] I like tea\n</saved_memories>"
-    )
+    saved = "<saved_memories>\n- [2026-03-10] I like tea\n</saved_memories>"
+    assert get_system_prompt_with_memory("Be kind.", **call) == f"Be kind.\n\n{saved}"
     talk(stage, "Trip", "We fly.")
     loaded = load_memory(**call)
     assert [one["text"] for one in loaded["saved"]] == ["I like tea"]
-    assert [(one["title"], one["time"], one["summary"]) for one in loaded["recent"]] == [
-        ("Trip", "2026-03-10 11:00", "We fly.")
-    ]
+    recent = [(one["title"], one["time"], one["summary"]) for one in loaded["recent"]]
+    assert recent == [("Trip", "2026-03-10 11:00", "We fly.")]
     assert load_memory(**{**call, "settings": Settings(memory_mode="project")}) == {"recent": [], "saved": []}
 
 
@@ -385,142 +381,113 @@ def call(stage: Stage, path: str = HERE, **flags: Any) -> dict[str, Any]:
     return stage.asking(path, "tg/ann", **flags)
 
 
-LATEX = "I have an allergy to latex"
+LATEX = "+I have an allergy to latex"
+WISHES: list[list[str]] = [
+    # nothing is asked for, or not by a person
+    ["call me ", "From now on, please", "Please remember that"],
+    # a newer one about the same takes the place of an older one; one that is stored late changes nothing
+    ["-I am vegetarian", "+Call me Jo", "+I'm vegan now"], ["+Call me Kim", "+Don't call me Jo anymore"],
+    # said again it is one, and what is taken back ends
+    ["+I am vegan", "i am  vegan"], ["-Call me Jo", LATEX, "Don't call me Jo anymore"],
+    ["-Always answer in German", LATEX, "you can answer in English again"],
+    ["-I am vegetarian", LATEX, "Actually I'm no longer vegetarian."],
+    ["-Never use emojis", LATEX, "You can use emojis again"],
+    ["-I'm allergic to nuts", LATEX, "I'm not allergic to nuts anymore"],
+    ["-Nenn mich Jo", LATEX, "Nenn mich bitte nicht mehr Jo"], ["-Appelle-moi Jo", LATEX, "Ne m'appelle plus Jo"],
+    ["-Please call me Admiral from now on.", LATEX, "Don't call me Admiral anymore."],
+    # a former name again
+    ["-Always call me Captain.", "+You can call me Ben again."], ["-Don't call me Jo", "+You can call me Jo again"],
+    ["-Call me Kim", "+Feel free to call me Jo again"], ["-Llámame Kim", "+Ya puedes volver a llamarme Jo"],
+    ["-别叫我小王", "+你可以重新叫我小王了"], ["+Call me Max", "Everyone calls me Maxi at work"],
+    ["-Call me Max", "Everyone calls me Maxi at work", LATEX, "Don't call me Max anymore"],
+    ["+Call me Kim", "+Never call me Jo again"],
+    # another name instead of the former one
+    ["-nenn mich Ben", "+ab jetzt bitte Benni statt Ben"],
+    ["-nenn mich Ben", "-ab jetzt bitte Benni statt Ben", "+nenn mich Max"],
+    ["-Call me Jo", "+From now on always use Al instead of Jo."],
+    ["+nenn mich Ben", "+ab jetzt bitte Tee statt Kaffee"],
+    ["+Call me Jo", "+From now on always use lists instead of tables."],
+    ["+Call me Basil", "+From now on use oregano instead of basil."],
+    ["-call me jo", "+from now on always use al instead of jo"], ["+Nenn mich Tom", "+Nenn mich nie wieder Idiot"],
+    ["-Call me Jo", "Stop calling me that."], ["-Call me Jo instead", "Don't call me Jo anymore"],
+    ["-Call me Jo instead of Joanna", "Don't call me Jo"], ["-Nenn mich stattdessen Jo", "Nenn mich nicht mehr Jo"],
+    ["+Call me Jo instead", "+Don't call me Joanna"], ["+I'm allergic to cats", "My cats are fine now."],
+    ["-I don't eat fish", "I eat fish again."],
+    # a diet has begun; a taste, and an order between people, are none
+    ["-I've gone vegan", LATEX, "I eat meat again"], ["-I've cut out dairy", LATEX, "I'm back on dairy"],
+    ["+Ich verzichte auf Gluten", "-Virei vegana", "+Me volví vegano"],
+    ["I prefer tea over coffee", "always bring snacks", "never play with Max"], ["Ich mag lieber Tee als Kaffee"],
+    ["+I prefer Celsius over Fahrenheit"],
+    # what is allowed is less than what is forbidden
+    ["+No spoilers please", "+You can spoil Dune"], ["+No spoilers please", "+You can spoil Dune again"],
+    ["-No spoilers please", "Now you can finally post spoilers again"],
+    ["-No spoilers please", "Feel free to spoil it, I changed my mind"],
+    ["-Benutze nie Emojis", "+Du darfst Emojis in Glückwünschen benutzen", "Du darfst Emojis benutzen"],
+    ["-I don't eat fish", "I eat fish again, it is ok to suggest it"], ["+I don't eat meat", "+I eat fish again"],
+    ["-I don't eat meat", "I eat fish and meat again"], ["+Ich esse kein Fleisch", "+Ich esse wieder Fisch"],
+    ["+肉を食べません", "+また魚を食べています"], ["-肉を食べません", "また肉を食べています"],
+    ["+我不吃肉", "+我又吃鱼了"], ["-我不吃肉", "我又吃肉了"],
+    ["-I've gone vegan", "I eat fish again"], ["+不要剧透", "+你可以剧透沙丘"], ["-不要剧透", "现在可以给我剧透了"],
+    ["+政治の話はしないで", "+地方の政治の話はしていいよ"], ["-政治の話はしないで", "政治の話をしてもいいよ"],
+    ["-Nunca use emojis", "Os emojis são permitidos novamente"],
+    # without a word for what ends
+    ["+Always answer in rhymes", "-Never use emojis", "scrap that"],
+    ["+Always answer in rhymes", "A fox came by.", "scrap that"],
+    ["-Always answer in rhymes", "A fox came by.", "Forget that rule, please."],
+    ["+I'm allergic to nuts", "scrap that", "forget that rule"],
+    # in sloppy words
+    ["-I'm vegetarian", "not vegetarian any more, had a burger"],
+    ["-i can't have dairy", "+i have epilepsy, warn me", "I can have dairy again"],
+    ["-Milch vertrag ich nicht", "+hab Epilepsie", "Milch vertrage ich wieder"],
+    ["+doc says im lactose intolerant", "+le médecin dit que je suis diabétique",
+     "my doctor says my mother is diabetic"],
+    ["vegan here in town is hard to find", "i can't have another coffee", "deine Witze vertrag ich nicht"],
+    # forgotten in the words in which it was said
+    ["-please remember that I'm allergic to nuts", "please forget that I'm allergic to cats",
+     "people forget that I'm allergic to nuts", "please forget that I'm allergic to nuts"],
+    ["-Merk dir, dass ich gegen Nüsse allergisch bin", "Bitte vergiss, dass ich gegen Nüsse allergisch bin"],
+    ["+Je suis allergique aux noix", "+N'oublie pas que je suis allergique aux noix"],
+    # of several wishes in one sentence, only what is named ends
+    ["+I prefer short answers, no bullet lists pls", "+you can use bullet lists again"],
+    ["+call me Bo and write short mails for me", "+you don't have to call me Bo any more"],
+    ["If I am tired, call me Bo and don't use emojis"],
+    # a fact joined to a wish is none
+    ["+From now on answer in English and work with metric units"],
+    ["+My name is Jo and I live in Rome, but call me Al"],
+    # in spoken words
+    ["-My pronouns are she/her", "+my pronouns are they/them now"],
+    ["-ich bin Vegetarier", LATEX, "ich ess jetzt wieder Fisch"],
+    ["-keine Emojis mehr bitte", "doch wieder Emojis bitte"], ["-duz mich bitte", "+siez mich doch lieber"],
+]  # fmt: skip
+"""What somebody says in turn. A plus stands before what holds afterwards, a minus before what was ended."""
+
+
+def split_marks(said: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return what is said, what holds, and what was ended, the newest first."""
+    held, ended = ([text[1:] for text in said if text[0] == mark] for mark in "+-")
+    return [text.lstrip("+-") for text in said], held, ended[::-1]
 
 
 @pytest.mark.parametrize(("said", "holding", "ended"), [
-    # nothing is asked for, or not by a person
-    (["call me ", "From now on, please", "Please remember that"], [], []),
+    *map(split_marks, WISHES),
+    # of several wishes in one text, only what is named ends; a fact joined to a wish is none
     ([("Call me Iris", {"who": "self"}), ("Always answer in French.", {"role": "narrator"})], [], []),
-    # a newer one about the same takes the place of an older one; one that is stored late changes nothing
-    (["I am vegetarian", "Call me Jo", "I'm vegan now"], ["Call me Jo", "I'm vegan now"], ["I am vegetarian"]),
     (["Call me Jo", ("Call me Jonathan", {"minutes": 500})], ["Call me Jo"], []),
-    (["Call me Kim", "Don't call me Jo anymore"], ["Call me Kim", "Don't call me Jo anymore"], []),
-    # said again it is one, and what is taken back ends
-    (["I am vegan", "i am  vegan"], ["I am vegan"], []),
-    (["Call me Jo", LATEX, "Don't call me Jo anymore"], [LATEX], ["Call me Jo"]),
-    (["Always answer in German", LATEX, "you can answer in English again"], [LATEX], ["Always answer in German"]),
-    (["I am vegetarian", LATEX, "Actually I'm no longer vegetarian."], [LATEX], ["I am vegetarian"]),
-    (["Never use emojis", LATEX, "You can use emojis again"], [LATEX], ["Never use emojis"]),
-    (["I'm allergic to nuts", LATEX, "I'm not allergic to nuts anymore"], [LATEX], ["I'm allergic to nuts"]),
-    (["Nenn mich Jo", LATEX, "Nenn mich bitte nicht mehr Jo"], [LATEX], ["Nenn mich Jo"]),
-    (["Appelle-moi Jo", LATEX, "Ne m'appelle plus Jo"], [LATEX], ["Appelle-moi Jo"]),
-    (["Please call me Admiral from now on.", LATEX, "Don't call me Admiral anymore."], [LATEX],
-     ["Please call me Admiral from now on."]),
-    # a former name again
-    (["Always call me Captain.", "You can call me Ben again."], ["You can call me Ben again."],
-     ["Always call me Captain."]),
-    (["Don't call me Jo", "You can call me Jo again"], ["You can call me Jo again"], ["Don't call me Jo"]),
-    (["Call me Kim", "Feel free to call me Jo again"], ["Feel free to call me Jo again"], ["Call me Kim"]),
-    (["Llámame Kim", "Ya puedes volver a llamarme Jo"], ["Ya puedes volver a llamarme Jo"], ["Llámame Kim"]),
-    (["别叫我小王", "你可以重新叫我小王了"], ["你可以重新叫我小王了"], ["别叫我小王"]),
-    (["Call me Max", "Everyone calls me Maxi at work"], ["Call me Max"], []),
-    (["Call me Max", "Everyone calls me Maxi at work", LATEX, "Don't call me Max anymore"], [LATEX], ["Call me Max"]),
     (["Call me Jo and I'm allergic to nuts", "Call me Kim"], ["I'm allergic to nuts", "Call me Kim"], ["Call me Jo"]),
     (["I love tea and I'm vegan", "I'm not vegan after all"], [], ["I'm vegan"]),
-    (["Call me Kim", "Never call me Jo again"], ["Call me Kim", "Never call me Jo again"], []),
-    # another name instead of the former one
-    (["nenn mich Ben", "ab jetzt bitte Benni statt Ben"], ["ab jetzt bitte Benni statt Ben"], ["nenn mich Ben"]),
-    (["nenn mich Ben", "ab jetzt bitte Benni statt Ben", "nenn mich Max"], ["nenn mich Max"],
-     ["ab jetzt bitte Benni statt Ben", "nenn mich Ben"]),
-    (["Call me Jo", "From now on always use Al instead of Jo."], ["From now on always use Al instead of Jo."],
-     ["Call me Jo"]),
-    (["nenn mich Ben", "ab jetzt bitte Tee statt Kaffee"], ["nenn mich Ben", "ab jetzt bitte Tee statt Kaffee"], []),
-    (["Call me Jo", "From now on always use lists instead of tables."],
-     ["Call me Jo", "From now on always use lists instead of tables."], []),
-    (["Call me Basil", "From now on use oregano instead of basil."],
-     ["Call me Basil", "From now on use oregano instead of basil."], []),
-    (["call me jo", "from now on always use al instead of jo"], ["from now on always use al instead of jo"],
-     ["call me jo"]),
-    (["Nenn mich Tom", "Nenn mich nie wieder Idiot"], ["Nenn mich Tom", "Nenn mich nie wieder Idiot"], []),
-    (["Call me Jo", "Stop calling me that."], [], ["Call me Jo"]),
-    (["Call me Jo instead", "Don't call me Jo anymore"], [], ["Call me Jo instead"]),
-    (["Call me Jo instead of Joanna", "Don't call me Jo"], [], ["Call me Jo instead of Joanna"]),
-    (["Nenn mich stattdessen Jo", "Nenn mich nicht mehr Jo"], [], ["Nenn mich stattdessen Jo"]),
-    (["Call me Jo instead", "Don't call me Joanna"], ["Call me Jo instead", "Don't call me Joanna"], []),
-    (["I'm allergic to cats", "My cats are fine now."], ["I'm allergic to cats"], []),
-    (["I don't eat fish", "I eat fish again."], [], ["I don't eat fish"]),
-    # a diet has begun; a taste, and an order between people, are none
-    (["I've gone vegan", LATEX, "I eat meat again"], [LATEX], ["I've gone vegan"]),
-    (["I've cut out dairy", LATEX, "I'm back on dairy"], [LATEX], ["I've cut out dairy"]),
-    (["Ich verzichte auf Gluten", "Virei vegana", "Me volví vegano"], ["Ich verzichte auf Gluten", "Me volví vegano"],
-     ["Virei vegana"]),
-    (["I prefer tea over coffee", "always bring snacks", "never play with Max"], [], []),
-    (["Ich mag lieber Tee als Kaffee"], [], []),
-    (["I prefer Celsius over Fahrenheit"], ["I prefer Celsius over Fahrenheit"], []),
-    # what is allowed is less than what is forbidden
-    (["No spoilers please", "You can spoil Dune"], ["No spoilers please", "You can spoil Dune"], []),
-    (["No spoilers please", "You can spoil Dune again"], ["No spoilers please", "You can spoil Dune again"], []),
-    (["No spoilers please", "Now you can finally post spoilers again"], [], ["No spoilers please"]),
-    (["No spoilers please", "Feel free to spoil it, I changed my mind"], [], ["No spoilers please"]),
-    (["Benutze nie Emojis", "Du darfst Emojis in Glückwünschen benutzen", "Du darfst Emojis benutzen"],
-     ["Du darfst Emojis in Glückwünschen benutzen"], ["Benutze nie Emojis"]),
-    (["I don't eat fish", "I eat fish again, it is ok to suggest it"], [], ["I don't eat fish"]),
-    (["I don't eat meat", "I eat fish again"], ["I don't eat meat", "I eat fish again"], []),
-    (["I don't eat meat", "I eat fish and meat again"], [], ["I don't eat meat"]),
-    (["Ich esse kein Fleisch", "Ich esse wieder Fisch"], ["Ich esse kein Fleisch", "Ich esse wieder Fisch"], []),
-    (["肉を食べません", "また魚を食べています"], ["肉を食べません", "また魚を食べています"], []),
-    (["肉を食べません", "また肉を食べています"], [], ["肉を食べません"]),
-    (["我不吃肉", "我又吃鱼了"], ["我不吃肉", "我又吃鱼了"], []),
-    (["我不吃肉", "我又吃肉了"], [], ["我不吃肉"]),
-    (["I've gone vegan", "I eat fish again"], [], ["I've gone vegan"]),
-    (["不要剧透", "你可以剧透沙丘"], ["不要剧透", "你可以剧透沙丘"], []),
-    (["不要剧透", "现在可以给我剧透了"], [], ["不要剧透"]),
-    (["政治の話はしないで", "地方の政治の話はしていいよ"], ["政治の話はしないで", "地方の政治の話はしていいよ"], []),
-    (["政治の話はしないで", "政治の話をしてもいいよ"], [], ["政治の話はしないで"]),
-    (["Nunca use emojis", "Os emojis são permitidos novamente"], [], ["Nunca use emojis"]),
-    # without a word for what ends
-    (["Always answer in rhymes", "Never use emojis", "scrap that"], ["Always answer in rhymes"], ["Never use emojis"]),
-    (["Always answer in rhymes", "A fox came by.", "scrap that"], ["Always answer in rhymes"], []),
-    (["Always answer in rhymes", "A fox came by.", "Forget that rule, please."], [], ["Always answer in rhymes"]),
-    (["I'm allergic to nuts", "scrap that", "forget that rule"], ["I'm allergic to nuts"], []),
-    # in sloppy words
     (["vegan here", "ok so i'm not vegan anymore, vegetarian now"], ["vegetarian now"], ["vegan here"]),
-    (["I'm vegetarian", "not vegetarian any more, had a burger"], [], ["I'm vegetarian"]),
-    (["i can't have dairy", "i have epilepsy, warn me", "I can have dairy again"], ["i have epilepsy, warn me"],
-     ["i can't have dairy"]),
-    (["Milch vertrag ich nicht", "hab Epilepsie", "Milch vertrage ich wieder"], ["hab Epilepsie"],
-     ["Milch vertrag ich nicht"]),
-    (["doc says im lactose intolerant", "le médecin dit que je suis diabétique",
-      "my doctor says my mother is diabetic"],
-     ["doc says im lactose intolerant", "le médecin dit que je suis diabétique"], []),
-    (["vegan here in town is hard to find", "i can't have another coffee", "deine Witze vertrag ich nicht"], [], []),
-    # forgotten in the words in which it was said
-    (["please remember that I'm allergic to nuts", "please forget that I'm allergic to cats",
-      "people forget that I'm allergic to nuts", "please forget that I'm allergic to nuts"],
-     [], ["please remember that I'm allergic to nuts"]),
-    (["Merk dir, dass ich gegen Nüsse allergisch bin", "Bitte vergiss, dass ich gegen Nüsse allergisch bin"], [],
-     ["Merk dir, dass ich gegen Nüsse allergisch bin"]),
-    (["Je suis allergique aux noix", "N'oublie pas que je suis allergique aux noix"],
-     ["Je suis allergique aux noix", "N'oublie pas que je suis allergique aux noix"], []),
-    # of several wishes in one sentence, only what is named ends
     (["Call me Bo from now on, and never use emojis", "Emojis are fine again"], ["Call me Bo from now on"],
      ["never use emojis"]),
     (["Nenn mich Bo und benutze keine Emojis", "Nenn mich nicht mehr Bo"], ["benutze keine Emojis"], ["Nenn mich Bo"]),
-    (["I prefer short answers, no bullet lists pls", "you can use bullet lists again"],
-     ["I prefer short answers, no bullet lists pls", "you can use bullet lists again"], []),
-    (["call me Bo and write short mails for me", "you don't have to call me Bo any more"],
-     ["call me Bo and write short mails for me", "you don't have to call me Bo any more"], []),
-    (["If I am tired, call me Bo and don't use emojis"], [], []),
-    # a fact joined to a wish is none
     (["hallo, ich heiße Ben und wohne in Kassel"], ["hallo, ich heiße Ben"], []),
     (["My name is Jo and I live in Rome."], ["My name is Jo"], []),
-    (["mi chiamo Ben e vivo a Kassel"], ["mi chiamo Ben"], []),
     (["My name is Ann, I live in Hamburg and I work as a nurse."], ["My name is Ann"], []),
     (["My name is Tim, my girlfriend is Lea."], ["My name is Tim"], []),
+    (["mi chiamo Ben e vivo a Kassel"], ["mi chiamo Ben"], []),
+    (["Me llamo Lucía, vivo en Sevilla."], ["Me llamo Lucía"], []),
     (["Ich heiße Jana, ich wohne in Leipzig."], ["Ich heiße Jana"], []),
     (["Je m'appelle Claire, j'habite à Nantes"], ["Je m'appelle Claire"], []),
-    (["Me llamo Lucía, vivo en Sevilla."], ["Me llamo Lucía"], []),
     (["ich heiße Ben und bin Vegetarier"], ["ich heiße Ben", "bin Vegetarier"], []),
-    (["From now on answer in English and work with metric units"],
-     ["From now on answer in English and work with metric units"], []),
-    (["My name is Jo and I live in Rome, but call me Al"], ["My name is Jo and I live in Rome, but call me Al"], []),
-    # in spoken words
-    (["My pronouns are she/her", "my pronouns are they/them now"], ["my pronouns are they/them now"],
-     ["My pronouns are she/her"]),
-    (["ich bin Vegetarier", LATEX, "ich ess jetzt wieder Fisch"], [LATEX], ["ich bin Vegetarier"]),
-    (["keine Emojis mehr bitte", "doch wieder Emojis bitte"], [], ["keine Emojis mehr bitte"]),
-    (["duz mich bitte", "siez mich doch lieber"], ["siez mich doch lieber"], ["duz mich bitte"]),
 ], ids=str)  # fmt: skip
 def test_c12_which_wishes_hold(stage: Stage, said: list[Any], holding: list[str], ended: list[str]) -> None:
     for n, each in enumerate(said):
@@ -543,6 +510,7 @@ ANNA = {"id": "anna", "full_name": "Anna"}
     ("@Iris please answer me in English", {}, True), ("@iris_tea please answer me in English", {}, True),
     ("@tea_house_bot please answer me in English", {}, True), ("@Luna please answer me in English", {}, True),
     ("@Luna please answer me in English", {"is_addressed": True}, True),
+    ("@Luna please answer me in English", {"is_addressed": False}, False),
     ("please answer me in English", {"reply_to_message": {"text": "hi", "from_user": ANNA}}, False),
     ("please answer me in English", {"reply_to_message": {"text": "hi", "from_user": {"id": "ann"}}}, True),
     ("please answer me in English", {"reply_to_message": {"text": "hi", "sender_id": "self"}}, True),
@@ -566,11 +534,6 @@ def test_c12_what_is_said_to_others_is_no_wish(stage: Stage, text: str, more: di
     assert holds or listed(stage) == held
     assert edit_chat_message("m2", text + "!", interface_path=HERE, **asking).stored
     assert [each for each in listed(stage) if each not in held] == ([text + "!"] if holds else [])
-
-
-def test_c12_a_host_may_say_whether_a_message_is_for_the_persona(stage: Stage) -> None:
-    said = {**message("@Luna please answer me in English"), "date": NOW - 20 * MINUTE, "is_addressed": False}
-    assert save_message(said, db=stage.db, scope=Scope(stage.persona)).stored and listed(stage) == []
 
 
 def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_its_server(stage: Stage) -> None:
@@ -643,9 +606,7 @@ def test_c12_an_illness_is_shown_however_much_is_asked_for_later(stage: Stage, m
     stage.say("Call me Kim, I'm diabetic.", minutes=70)
     stage.say("Call me Jo.", minutes=60)
     monkeypatch.setattr(section_instructions, "INSTRUCTIONS_IN_PROMPT", 3)
-    assert shown(stage) == [
-        "Call me Jo.", "I'm allergic to nuts.", "Call me Kim, I'm diabetic.",
-    ]  # fmt: skip
+    assert shown(stage) == ["Call me Jo.", "I'm allergic to nuts.", "Call me Kim, I'm diabetic."]
 
 
 @pytest.mark.parametrize("switch", ["ENABLE_SAVED_MEMORY", "RECORD_WISHES"])

@@ -156,8 +156,7 @@ def test_l36_what_an_operator_changes_is_no_interaction(operator: Operator, life
 
 
 def test_l32_consolidation_and_pruning_by_hand(operator: Operator, life: Life) -> None:
-    for n in range(3):
-        life.stage.say(f"line {n}", minutes=60 - n)
+    life.stage.say_all((f"line {n}" for n in range(3)), minutes=60)
     life.item("old mood", days=9, tier="session")
     done = operator.post("/memory/consolidate", reason="by the test")
     assert (done["stored"], done["pruned"], done["deep"]) == (2, 1, False)
