@@ -3,7 +3,7 @@
 import json
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,13 +56,16 @@ def _audience(db: Database, scope: Scope, key: str) -> tuple[str, str, str]:
     return found.kind, found.server_id, found.ref
 
 
-def _zip(folder: Path, name: str, source: Path) -> Path:
-    path = folder / name
+def _zip(path: Path, files: Mapping[str, str | bytes]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(source.rglob("*")):
-            if file.is_file():
-                archive.write(file, file.relative_to(source).as_posix())
+        for name, content in files.items():
+            archive.writestr(name, content)
     return path
+
+
+def _zip_folder(path: Path, source: Path) -> Path:
+    files = [file for file in sorted(source.rglob("*")) if file.is_file()]
+    return _zip(path, {file.relative_to(source).as_posix(): file.read_bytes() for file in files})
 
 
 def _changed(folder: Path, name: str, change: Callable[[Any], None]) -> Path:
@@ -102,35 +105,35 @@ EXPECTED: dict[str, Any] = {
 @pytest.mark.parametrize("name", EXPECTED)
 def test_r21_r22_every_format_is_found_and_comes_in_once(db: Database, tmp_path: Path, name: str, form: str) -> None:
     scope, path = own_scope(), SAMPLES / name
-    path = _zip(tmp_path, "anything.zip", path) if form == "zip" else path
+    path = _zip_folder(tmp_path / "anything.zip", path) if form == "zip" else path
     messages, service, items, keys, speakers = EXPECTED[name]
     looked = _import(db, scope, path, dry_run=True)
     assert (looked.format, looked.could_import, looked.service, looked.memories) == (name, messages, service, items)
     assert speakers in (None, looked.speakers) and keys in (None, set(looked.conversations))
     assert count(db, chat_history_cache, scope.persona) == 0
     done = _import(db, scope, path)
-    assert (done.imported, done.service, done.memories) == (messages, service, items)
-    assert (done.edited, done.duplicates) == (0, 0)
-    assert (looked.participants, looked.private_count) == (done.participants, done.private_count)
-    assert looked.notes == done.notes
-    assert count(db, chat_history_cache, scope.persona) == messages + service
+    assert (done.imported, done.service, done.memories, done.edited, done.duplicates) == (
+        messages,
+        service,
+        items,
+        0,
+        0,
+    )
+    assert all(getattr(looked, name) == getattr(done, name) for name in ("participants", "private_count", "notes"))
     assert {row.interface_path for row in _rows(db, scope)} == set(looked.conversations)
     assert index_differences(db, scope.persona) == []
-    before = [(row.id, row.message_text, row.edited_at) for row in _rows(db, scope)]
-    items = count(db, memories, scope.persona)
+    before, items = _rows(db, scope), count(db, memories, scope.persona)
+    assert len(before) == messages + service
     again = _import(db, scope, path)
-    assert (again.imported, again.edited, again.memories, again.service) == (0, 0, 0, 0)
-    assert again.duplicates == messages
-    assert [(row.id, row.message_text, row.edited_at) for row in _rows(db, scope)] == before
-    assert count(db, memories, scope.persona) == items
+    assert (again.imported, again.edited, again.memories, again.service, again.duplicates) == (0, 0, 0, 0, messages)
+    assert _rows(db, scope) == before and count(db, memories, scope.persona) == items
 
 
 def test_r21_signal_comes_from_the_json_of_signal_export(db: Database) -> None:
     """The same chat lies beside it as Markdown, which is not read."""
-    scope = own_scope()
-    assert _import(db, scope, SAMPLES / "signal").left_out == {"deleted there": 1}
+    scope, done = _import_new(db, SAMPLES / "signal")
     texts = {row.message_text: _facts(row) for row in _rows(db, scope)}
-    assert set(texts) == {"The beans grow", "Good.\nWater them."}
+    assert done.left_out == {"deleted there": 1} and set(texts) == {"The beans grow", "Good.\nWater them."}
     assert texts["The beans grow"]["reactions"] == [{"emoji": "🌱", "count": 1}]
     assert texts["The beans grow"]["attachments"] == [{"name": "beans.jpg"}]
 
@@ -150,13 +153,11 @@ def test_r21_what_letta_sent_by_its_tool_is_what_it_said(db: Database, tmp_path:
 def test_r21_chats_of_several_programs_in_one_zip(db: Database, tmp_path: Path) -> None:
     """People collect what they have; a file that is refused leaves the others."""
     line = {"conversation": "kitchen", "timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann", "text": "It sings."}
-    path = tmp_path / "all.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.write(SAMPLES.parent / "tavern_chat.jsonl", "chats/Iris.jsonl")
-        archive.writestr("lines.jsonl", json.dumps(line))
-        archive.writestr("broken.jsonl", json.dumps(line).encode() + b"\n\xff")
-        archive.write(SAMPLES / "table" / "kitchen.csv", "kitchen.csv")
-        archive.writestr("photo.txt", "nothing of the kind")
+    path = _zip(tmp_path / "all.zip", {
+        "chats/Iris.jsonl": (SAMPLES.parent / "tavern_chat.jsonl").read_bytes(), "lines.jsonl": json.dumps(line),
+        "broken.jsonl": json.dumps(line).encode() + b"\n\xff", "photo.txt": "nothing of the kind",
+        "kitchen.csv": (SAMPLES / "table" / "kitchen.csv").read_bytes(),
+    })  # fmt: skip
     scope, done = _import_new(db, path)
     assert set(done.format.split("+")) == {"sillytavern", "records", "table"}
     assert set(done.conversations) == {"import/Iris", "import/kitchen", "table/kitchen"}
@@ -189,15 +190,13 @@ def test_r21_one_chat_a_line_is_read_alike(db: Database, tmp_path: Path, name: s
 
 def test_r21_one_conversation_as_an_object_and_several_files(db: Database, tmp_path: Path) -> None:
     """Later exports of ChatGPT come in parts, some tools save one conversation."""
-    both = json.loads((SAMPLES / "chatgpt" / "conversations.json").read_text(encoding="utf-8"))
+    both, scope = json.loads((SAMPLES / "chatgpt" / "conversations.json").read_text(encoding="utf-8")), own_scope()
     (tmp_path / "one.json").write_text(json.dumps(both[0]), encoding="utf-8")
-    scope = own_scope()
     assert _import(db, scope, tmp_path / "one.json").imported == 4
-    parts = tmp_path / "parts"
-    parts.mkdir()
+    (tmp_path / "parts").mkdir()
     for number, each in enumerate(both[:2]):
-        (parts / f"conversations-{number:03}.json").write_text(json.dumps([each]), encoding="utf-8")
-    again = _import(db, scope, parts)
+        (tmp_path / "parts" / f"conversations-{number:03}.json").write_text(json.dumps([each]), encoding="utf-8")
+    again = _import(db, scope, tmp_path / "parts")
     assert (again.imported, again.duplicates) == (2, 4)
 
 
@@ -256,26 +255,29 @@ def test_r22_a_later_export_adds_and_edits(db: Database, tmp_path: Path, name: s
     assert index_differences(db, scope.persona) == []
 
 
-def test_r22_a_later_export_without_ids_adds(db: Database, tmp_path: Path) -> None:
+def test_r22_r25_a_later_export_without_ids_adds_and_a_group_that_was_opened_stays_open(
+    db: Database, tmp_path: Path
+) -> None:
     """WhatsApp has no ids: time and text are one, so an edited line comes in beside the first."""
     scope, path = own_scope(), tmp_path / "WhatsApp Chat with Ann.txt"
     text = (SAMPLES / "whatsapp" / path.name).read_text(encoding="utf-8")
     path.write_text(text, encoding="utf-8")
-    _import(db, scope, path)
+    assert _import(db, scope, path).private_count == 1
+    set_conversation_privacy("whatsapp/Ann", "public", db=db, scope=scope)
     text = text.replace("to you", "to you, Nan")
     text += "".join(f"02/01/25, 08:0{n} - Ann: new {n}\n" for n in range(5))
     path.write_text(text, encoding="utf-8")
-    assert _import(db, scope, path).imported == 6
+    again = _import(db, scope, path)
+    assert (again.imported, again.private_count) == (6, 0) and _audience(db, scope, "whatsapp/Ann")[0] == "server"
     assert {"Happy new year: to you", "Happy new year: to you, Nan"} <= set(_texts(db, scope))
     assert _import(db, scope, path).imported == 0
 
 
 def test_r22_lines_that_two_exports_of_one_zip_share_come_in_once(db: Database, tmp_path: Path) -> None:
-    head, path = "13/03/2026, 12:0", tmp_path / "both.zip"
-    first = [f"{head}0 - Ann: ha", f"{head}0 - Ann: ha", f"{head}1 - Bob: yes"]
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("WhatsApp Chat with Ann.txt", "\n".join(first))
-        archive.writestr("WhatsApp Chat with Ann (1).txt", "\n".join([*first, f"{head}2 - Ann: see you"]))
+    head, name = "13/03/2026, 12:0", "WhatsApp Chat with Ann"
+    first = f"{head}0 - Ann: ha\n{head}0 - Ann: ha\n{head}1 - Bob: yes"
+    later = f"{first}\n{head}2 - Ann: see you"
+    path = _zip(tmp_path / "both.zip", {f"{name}.txt": first, f"{name} (1).txt": later})
     scope, _ = _import_new(db, path)
     assert sorted(_texts(db, scope)) == ["ha", "ha", "see you", "yes"]
     assert _import(db, scope, path).imported == 0
@@ -332,7 +334,7 @@ def test_r23_a_bad_message_is_listed_and_the_others_are_taken(db: Database, tmp_
 
 
 def test_r23_a_broken_member_leaves_the_others(db: Database, tmp_path: Path) -> None:
-    path = _zip(tmp_path, "discord.zip", SAMPLES / "discord")
+    path = _zip_folder(tmp_path / "discord.zip", SAMPLES / "discord")
     with zipfile.ZipFile(path) as archive:
         entry = archive.getinfo("Direct - Ann [601].json")
     content = bytearray(path.read_bytes())
@@ -347,25 +349,17 @@ def test_r23_a_broken_member_leaves_the_others(db: Database, tmp_path: Path) -> 
 
 
 def test_r23_nothing_of_an_archive_leaves_it_and_one_without_a_chat_is_refused(db: Database, tmp_path: Path) -> None:
-    inside = tmp_path / "in"
-    inside.mkdir()
-    path = inside / "chat.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("../outside.json", "[]")
-        archive.writestr("/etc/outside.json", "[]")
-        archive.writestr("more.zip", b"PK\x05\x06" + bytes(18))
-        archive.writestr("bomb.json", b"[" + b" " * (80 * 1024**2) + b"]")
-        archive.writestr("chats.json", (SAMPLES / "openwebui" / "chats.json").read_bytes())
+    (tmp_path / "in").mkdir()
+    refused = {"../outside.json": b"[]", "/etc/outside.json": b"[]", "more.zip": b"PK\x05\x06" + bytes(18),
+               "bomb.json": b"[" + b" " * (80 * 1024**2) + b"]"}  # fmt: skip
+    taken = {"chats.json": (SAMPLES / "openwebui" / "chats.json").read_bytes()}
+    path = _zip(tmp_path / "in" / "chat.zip", refused | taken)
     before = sorted(tmp_path.rglob("*"))
     _, done = _import_new(db, path)
-    assert done.imported == 2
-    assert sorted(e.place for e in done.errors) == ["../outside.json", "/etc/outside.json", "bomb.json", "more.zip"]
+    assert done.imported == 2 and {e.place for e in done.errors} == set(refused)
     assert sorted(tmp_path.rglob("*")) == before
-    path = tmp_path / "photos.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.jpg", b"x")
     with pytest.raises(TransferError, match=r"holds no chat of a program that is known: ChatGPT, Claude"):
-        _import(db, own_scope(), path)
+        _import(db, own_scope(), _zip(tmp_path / "photos.zip", {"a.jpg": b"x"}))
 
 
 def test_r24_the_shown_branch_is_taken_and_others_are_versions(db: Database) -> None:
@@ -448,18 +442,6 @@ def test_r25_the_notes_tell_what_is_private_of_the_new_conversations(db: Databas
     assert (again.private_count, again.notes) == (not known, ())
 
 
-def test_r25_a_group_that_was_opened_stays_open_when_a_newer_export_comes(db: Database, tmp_path: Path) -> None:
-    lines = (SAMPLES / "whatsapp" / "ios.txt").read_text(encoding="utf-8").splitlines(keepends=True)
-    export, scope = tmp_path / "ios.txt", own_scope()
-    export.write_text("".join(lines[:-1]), encoding="utf-8")
-    assert _import(db, scope, export).private_count == 1
-    set_conversation_privacy("whatsapp/ios", "public", db=db, scope=scope)
-    export.write_text("".join(lines), encoding="utf-8")
-    again = _import(db, scope, export)
-    assert (again.imported, again.private_count) == (1, 0)
-    assert _audience(db, scope, "whatsapp/ios")[0] == "server"
-
-
 def test_c12_f20_a_reply_of_an_export_is_read_as_one_said_live(db: Database, tmp_path: Path) -> None:
     """A wish said to Anna is not the persona's, and the words of somebody at level `full` are kept nowhere."""
     scope = own_scope()
@@ -494,26 +476,23 @@ def test_r25_bots_service_lines_replies_reactions_and_edits_come_along(db: Datab
     lines = str(prompt["context"]["history_current_chat"])
     assert "See you" in lines and "Joined the server." not in lines
     nice = _facts(rows["Nice!"])
-    assert nice["reply_to"]["username"] == "Ann"
-    assert nice["reply_to"]["text"] == "Hello @Bob, look :leaf:"
-    assert (nice["reply_to"]["sender_id"], nice["reply_to"]["role"]) == ("501", "user")
+    reply = [nice["reply_to"][name] for name in ("username", "text", "sender_id", "role")]
+    assert reply == ["Ann", "Hello @Bob, look :leaf:", "501", "user"]
     assert nice["reactions"] == [{"emoji": "👍", "count": 2}]
     assert nice["imported"]["edited"] == "2025-04-01T08:03:00+00:00"
-    slack = own_scope()
-    _import(db, slack, SAMPLES / "slack")
+    slack, _ = _import_new(db, SAMPLES / "slack")
     assert "Hi @Bob, read this (https://example.org) & tell #general" in _texts(db, slack)
 
 
 def test_r25_the_persona_is_asked_for_and_guessed_only_where_the_format_says_it(db: Database) -> None:
     """A chat among people has no persona until somebody says who it is."""
-    asked, unasked, assistant = own_scope(), own_scope(), own_scope()
-    done = _import(db, asked, SAMPLES / "discord" / "Direct - Ann [601].json", persona="iris")
+    scope, done = _import_new(db, SAMPLES / "discord" / "Direct - Ann [601].json", persona="iris")
     assert done.persona == ("Iris",)
-    assert [row.sender_id for row in _rows(db, asked)] == ["501", "self"]
-    assert _rows(db, asked)[1].triggered_by == "discord/501"
-    assert _import(db, unasked, SAMPLES / "discord").persona == ()
-    assert not [row for row in _rows(db, unasked) if row.sender_id == "self"]
-    assert _import(db, assistant, SAMPLES / "claude").persona == ("Claude",)
+    assert [(row.sender_id, row.triggered_by) for row in _rows(db, scope)][1] == ("self", "discord/501")
+    assert _rows(db, scope)[0].sender_id == "501"
+    scope, done = _import_new(db, SAMPLES / "discord")
+    assert done.persona == () and not [row for row in _rows(db, scope) if row.sender_id == "self"]
+    assert _import_new(db, SAMPLES / "claude")[1].persona == ("Claude",)
     with pytest.raises(TransferError, match="Nobody called 'Zoe' speaks in"):
         _import(db, own_scope(), SAMPLES / "discord", persona="Zoe")
 
@@ -548,13 +527,12 @@ def test_r21_a_zip_of_any_system_gives_the_same_conversations(
 ) -> None:
     """Windows writes backslashes, older programs names without saying that they are UTF-8."""
     day = [{"type": "message", "user": "U1", "text": "hello", "ts": "1748772000.000100"}]
-    files = {"channels.json": [{"id": "C1", "name": "caf\u00e9"}], "users.json": [{"id": "U1", "name": "ann"}]}
+    files: dict[str, Any] = {"channels.json": [{"id": "C1", "name": "caf\u00e9"}],
+                             "users.json": [{"id": "U1", "name": "ann"}]}  # fmt: skip
     if slash == "/":
         monkeypatch.setattr(zipfile.ZipInfo, "_encodeFilenameFlags", lambda self: (self.filename.encode(), 0))
-    path = tmp_path / "export.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, value in {**files, f"caf\u00e9{slash}2025-06-01.json": day}.items():
-            archive.writestr(name, json.dumps(value))
+    files[f"caf\u00e9{slash}2025-06-01.json"] = day
+    path = _zip(tmp_path / "export.zip", {name: json.dumps(value) for name, value in files.items()})
     done = _import(db, own_scope(), path)
     assert (done.imported, done.conversations, done.private_count) == (1, ("slack/C1",), 0)
 

@@ -91,14 +91,13 @@ def test_r15_what_is_no_request_is_the_upstreams_to_refuse(proxy: ProxyWorld, co
 def test_r12_a_refusal_is_told_to_a_client_in_its_own_dialect(proxy: ProxyWorld) -> None:
     """The official client, and the front ends, show `error.message` and nothing else of an answer."""
     for client, status, said in (
-        (proxy.client("pe_1_wrong"), 401, "The token is not valid here"),
-        (proxy.client("sk-something"), 401, "token"),
+        (proxy.client("pe_1_wrong"), 401, "The token is not valid here"), (proxy.client("sk-something"), 401, "token"),
         (proxy.client(proxy.token("admin")), 403, "token"),
         (proxy.client(X_Persona_Id="juno"), 403, "X-Persona-Id is 'juno'"),
         (proxy.client(X_Conversation_Privacy="secret"), 400, "It must be public, direct, separate or restricted"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(openai.APIStatusError, match=said) as caught:
-            client.chat.completions.create(model="tiny", messages=chat("hello"))
+            proxy.ask(client, "hello")
         assert caught.value.status_code == status
         assert set(caught.value.response.json()) == {"error", "message", "fields"}
     with pytest.raises(openai.AuthenticationError, match="The token is not valid here"):
@@ -161,22 +160,18 @@ def test_r20_an_upstream_out_of_reach_is_a_502(proxy: ProxyWorld) -> None:
     assert world.lines("proxy/ann") == []
 
 
-def test_f70_a_conversation_whose_lines_cannot_be_stored_has_no_memory(proxy: ProxyWorld) -> None:
+def test_r20_f70_without_memory_the_request_goes_on(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """`used` would tell the front end that the conversation is remembered."""
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="c" * 300)
-    raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello"))
-    assert raw.headers["x-memory"] == "failed" and proxy.model.last.messages == chat("hello")
 
-
-def test_r20_without_memory_the_request_goes_on(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("broken 7321")
 
-    monkeypatch.setattr("core.web.proxy.recall.build_records", fail)
-    client = proxy.client(X_User_Id="ann")
-    raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello"))
-    assert raw.headers["x-memory"] == "failed" and proxy.model.last.messages == chat("hello")
-    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hello"), ("self", "ok 1")]
+    unstorable = proxy.client(X_User_Id="ann", X_Conversation_Id="c" * 300)
+    for client in (unstorable, proxy.client(X_User_Id="ann")):
+        raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello"))
+        assert raw.headers["x-memory"] == "failed" and proxy.model.last.messages == chat("hello")
+        monkeypatch.setattr("core.web.proxy.recall.build_records", fail)
+    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hello"), ("self", "ok 2")]
 
 
 def test_r20_without_the_database_who_was_known_goes_on(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,9 +183,8 @@ def test_r20_without_the_database_who_was_known_goes_on(proxy: ProxyWorld, monke
     def fail(*_: Any, **__: Any) -> Any:
         raise StoreReadError("gone", source="access_tokens")
 
-    monkeypatch.setattr(type(proxy.db), "read", fail)
-    monkeypatch.setattr(type(proxy.db), "transaction", fail)
-    monkeypatch.setattr(type(proxy.db), "connection", fail)
+    for name in ("read", "transaction", "connection"):
+        monkeypatch.setattr(type(proxy.db), name, fail)
     raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello", "ok 1", "you?"))
     assert raw.http_response.status_code == 200 and raw.headers["x-memory"] in ("failed", "empty")
     with pytest.raises(openai.InternalServerError):
@@ -218,8 +212,8 @@ def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> No
         assert "X-Persona-Id" not in sent and "x-persona-id" not in proxy.model.last.headers
         assert proxy.model.last.body["model"] == "tiny"
     for name in names:
-        lines = proxy.of(name).wait_for_lines(4 if name == names[1] else 2, "proxy/ann")
-        assert len(lines) == (4 if name == names[1] else 2)
+        count = 4 if name == names[1] else 2
+        assert len(proxy.of(name).wait_for_lines(count, "proxy/ann")) == count
 
 
 def test_r40_with_a_header_the_sign_is_part_of_the_models_name(proxy: ProxyWorld) -> None:
@@ -241,13 +235,12 @@ def test_r40_in_a_group_each_line_has_its_speaker(proxy: ProxyWorld) -> None:
         said.append({"role": "assistant", "name": name, "content": raw.parse().choices[0].message.content})
         if turn == 2:
             said.append({"role": "user", "name": "Ann", "content": "Not me!"})
-    for name in group[-1:]:
-        stored = proxy.of(name).wait_for_lines(8, "proxy/ann/party", participant="proxy/ann", privacy="separate")
-        assert [text for _, text in stored] == [each["content"] for each in said]
-        for sender, text in stored:
-            own = text.startswith("Line") and f"of {name}." in text
-            other = text.startswith("Line") and not own
-            assert (sender == "self") == own and sender.startswith("%char-") == other, (sender, text)
+    stored = proxy.of(group[2]).wait_for_lines(8, "proxy/ann/party", participant="proxy/ann", privacy="separate")
+    assert [text for _, text in stored] == [each["content"] for each in said]
+    for sender, text in stored:
+        own = text.startswith("Line") and f"of {group[2]}." in text
+        other = text.startswith("Line") and not own
+        assert (sender == "self") == own and sender.startswith("%char-") == other, (sender, text)
     client = proxy.client(token, X_User_Id="ann", X_Persona_Id=group[2], X_Conversation_Privacy="direct",
                           X_Conversation_Id="after")  # fmt: skip
     proxy.ask(client, "Who said line 1?")
@@ -290,11 +283,12 @@ def test_r16_an_imported_chat_is_made_separate_and_goes_on(proxy: ProxyWorld, tm
 def test_r16_an_imported_group_chat_goes_on_if_its_key_names_the_player(proxy: ProxyWorld, tmp_path: Path) -> None:
     """It was restricted, so its own player did not see it."""
     said = (("Mira", "The Drowned Ox."), ("Kael", "You stole my horse."), ("Ann", "The horse is in the stable."))
-    lines: list[dict[str, Any]] = [{"user_name": "unused", "character_name": "unused", "chat_metadata": {}}]
-    for n, (name, text) in enumerate(said):
-        lines.append({"name": name, "is_user": name == "Ann", "send_date": f"2025-11-20T19:0{n}:00Z", "mes": text})
-    file = tmp_path / "tavern.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)))
+    lines: list[dict[str, Any]] = [
+        {"name": name, "is_user": name == "Ann", "send_date": f"2025-11-20T19:0{n}:00Z", "mes": text}
+        for n, (name, text) in enumerate(said)
+    ]
+    head, file = {"user_name": "unused", "character_name": "unused", "chat_metadata": {}}, tmp_path / "tavern.jsonl"
+    file.write_text("\n".join(map(json.dumps, [head, *lines])))
     own: dict[str, Any] = {"db": proxy.db, "scope": Scope(proxy.persona), "settings": Settings()}
     for place, seen in (("proxy/Ann/tavern", True), ("proxy/Bob/tavern", False)):
         assert import_file(file, conversation=place, persona="Mira", **own).private_count == 1
@@ -306,15 +300,11 @@ def test_r16_an_imported_group_chat_goes_on_if_its_key_names_the_player(proxy: P
 
 
 def test_r16_without_any_name_it_is_one_conversation_of_the_token(proxy: ProxyWorld) -> None:
-    proxy.ask(proxy.client(), "hello")
-    mine = f"proxy/%token-{proxy.host.split('_')[1]}"
-    assert len(proxy.wait_for_lines(2, mine)) == 2
-    proxy.ask(proxy.client(), "well?")
-    proxy.wait_for_lines(4, mine)
-    assert "] User: hello" in proxy.model.last.messages[0]["content"]
-    other = proxy.token()
-    proxy.ask(proxy.client(other), "hello")
-    assert len(proxy.wait_for_lines(2, f"proxy/%token-{other.split('_')[1]}")) == 2
+    for token in (proxy.host, proxy.token()):
+        for count, text in ((2, "hello"), (4, "well?")):
+            proxy.ask(proxy.client(token), text)
+            assert len(proxy.wait_for_lines(count, f"proxy/%token-{token.split('_')[1]}")) == count
+        assert proxy.model.last.messages[0]["content"].count("] User: hello") == 1
 
 
 def test_r16_a_shared_room_is_shared_when_it_is_said_to_be(proxy: ProxyWorld) -> None:
@@ -325,10 +315,9 @@ def test_r16_a_shared_room_is_shared_when_it_is_said_to_be(proxy: ProxyWorld) ->
     assert "blue pot" in "".join(blocks(proxy.model))
     count = len(proxy.model.requests)
     for wrong in ("secret", "PUBLIC"):
-        with pytest.raises(openai.BadRequestError) as refused:
+        with pytest.raises(openai.BadRequestError, match=f"'{wrong}'") as refused:
             proxy.ask(proxy.client(X_Conversation_Privacy=wrong, X_Conversation_Id="k"), "hello")
-        said = refused.value.response.json()
-        assert said["fields"] == ["X-Conversation-Privacy"] and f"'{wrong}'" in said["message"]
+        assert refused.value.response.json()["fields"] == ["X-Conversation-Privacy"]
     with pytest.raises(openai.BadRequestError) as refused:
         proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Privacy="public"), "hello")
     assert refused.value.response.json()["fields"] == ["X-Conversation-Id"]
@@ -484,9 +473,8 @@ def test_r18_what_is_no_turn_is_passed_on_and_not_stored(
     proxy: ProxyWorld, caplog: pytest.LogCaptureFixture, text: str, more: Any, headers: Any, reason: str
 ) -> None:
     with caplog.at_level(logging.INFO):
-        raw = proxy.client(X_User_Id="ann", **headers).chat.completions.with_raw_response.create(
-            model="tiny", messages=chat(text), **more
-        )
+        client = proxy.client(X_User_Id="ann", **headers)
+        raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat(text), **more)
     assert raw.headers["x-memory"] == f"skipped; {reason}"
     assert proxy.model.last.messages == chat(text) and proxy.lines("proxy/ann") == []
     assert f"reason='{reason}'" in caplog.text and "hello" not in caplog.text
