@@ -94,6 +94,16 @@ class Story(Stage):
         """End a scene with a message; nothing is hidden yet."""
         assert self.call(stories.add_scene_break, message, recap=False, AUTO_HIDE_SCENE_COUNT=-1).stored
 
+    def break_scenes(self, rows: Sequence[int], *at: int, **more: Any) -> None:
+        for index in at:
+            assert stories.add_scene_break(rows[index], **self.given, **more).stored
+
+    def work(self, kind: str, model: Any = None, row: int | None = None, **flags: Any) -> list[OperationRun]:
+        """Queue an operation of the conversation, and do what is queued."""
+        metadata = {} if row is None else {"message_id": row}
+        jobs.enqueue_operation(kind, metadata=metadata, conversation=self.path, **self.given)
+        return self.run(model, **flags)
+
     def get(self, message: int, key: str | None = None) -> Any:
         return self.call(stories.get_data, message, key)
 

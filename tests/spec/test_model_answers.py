@@ -199,8 +199,7 @@ def test_p69_an_edit_leaves_no_made_text_of_what_was_said_before(story: Story) -
         stories.add_scene_break(row, **story.given)
         story.run(Model(echo))
     stories.set_scene_recap(rows[3], "Ann looked out.", **story.given)
-    jobs.enqueue_operation("SCENE_RECAP", metadata={"message_id": rows[3]}, conversation=HERE, **story.given)
-    story.run(Model(echo))
+    story.work("SCENE_RECAP", Model(echo), row=rows[3])
     assert {"scene_recaps", "running_recaps"} <= set(where(story))
     before = len(stories.get_running_recap_versions(HERE, **story.given))
     assert chat_history_cache.edit_chat_message(rows[3], "Ann saw nothing.", **story.given).stored

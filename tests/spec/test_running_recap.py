@@ -11,7 +11,7 @@ from sqlalchemy import select
 from core import chat_history_cache, jobs, stories
 from core.database.schema import conversations, running_recaps
 from core.prompt_engine import build_messages
-from tests.spec.stage import ELSEWHERE, HERE, at_once, message
+from tests.spec.stage import ELSEWHERE, HERE, at_once, message, reasons
 from tests.spec.story import Model, Story
 from tests.store.world import NOW, rows_of
 
@@ -24,35 +24,31 @@ def rows(story: Story, path: str = HERE) -> list[Any]:
 
 @pytest.mark.engines()
 def test_s26_s28_d21_numbers_are_given_once_and_one_version_is_current(story: Story) -> None:
+    here = {"conversation": HERE, **story.given}
+
+    def delete(number: int) -> Any:
+        return stories.delete_running_recap_version(number, **here)
+
     assert [story.add(f"text {n}") for n in range(5)] == [0, 1, 2, 3, 4]
-    for gone in (2, 3):
-        assert stories.delete_running_recap_version(gone, conversation=HERE, **story.given).stored
+    assert [delete(gone).stored for gone in (2, 3)] == [True, True]
     stored = rows(story)
     assert [row.version for row in stored] == [0, 1, 2, 3, 4], "D21: five rows"
-    assert [row.version for row in stored if row.deleted_at is not None] == [2, 3], "D21: two with deleted_at"
-    assert [row.content for row in stored if row.deleted_at is not None] == ["", ""], "what was deleted is gone"
+    gone = [(row.version, row.content) for row in stored if row.deleted_at is not None]
+    assert gone == [(2, ""), (3, "")], "D21: two with deleted_at, and what was deleted is gone"
     assert [row.next_recap_version for row in rows_of(story.db, conversations, story.persona)] == [5]
     assert [each["version"] for each in story.storage()["versions"]] == [0, 1, 4]
-    refused = stories.set_current_running_recap(3, conversation=HERE, **story.given)
-    assert (refused.stored, refused.reason) == (False, "refused")
-    assert "0, 1, 4" in refused.notes[0]
+    refused = stories.set_current_running_recap(3, **here)
+    assert (refused.stored, refused.reason) == (False, "refused") and "0, 1, 4" in refused.notes[0]
     assert story.storage()["current_version"] == 4
-    assert stories.delete_running_recap_version(4, conversation=HERE, **story.given).stored
-    assert story.storage()["current_version"] == 1
-    assert stories.set_current_running_recap(0, conversation=HERE, **story.given) == (True, 0, "")
-    current = stories.get_running_recap(conversation=HERE, **story.given)
-    one = stories.get_running_recap(1, conversation=HERE, **story.given)
-    assert (current["content"], one["content"]) == ("text 0", "text 1")
-    assert stories.get_running_recap(4, conversation=HERE, **story.given) is None
-    assert stories.delete_running_recap_version(1, conversation=HERE, **story.given).stored
-    assert story.storage()["current_version"] == 0, "deleting another leaves it"
-    assert stories.delete_running_recap_version(0, conversation=HERE, **story.given).stored
-    assert story.storage() == {"chat_id": HERE, "current_version": 0, "versions": []}
-    assert stories.get_running_recap(conversation=HERE, **story.given) is None
-    assert story.add("again") == 5
-    assert stories.delete_running_recap_version(5, conversation=HERE, **story.given).stored
-    assert story.add("six") == 6
-    assert stories.delete_running_recap_version(5, conversation=HERE, **story.given).reason == "unchanged"
+    assert delete(4).stored and story.storage()["current_version"] == 1
+    assert stories.set_current_running_recap(0, **here) == (True, 0, "")
+    texts = [stories.get_running_recap(*number, **here) for number in ((), (1,), (4,))]
+    assert [text and text["content"] for text in texts] == ["text 0", "text 1", None]
+    assert delete(1).stored and story.storage()["current_version"] == 0, "deleting another leaves it"
+    assert delete(0).stored and story.storage() == {"chat_id": HERE, "current_version": 0, "versions": []}
+    assert stories.get_running_recap(**here) is None
+    assert story.add("again") == 5 and delete(5).stored and story.add("six") == 6
+    assert delete(5).reason == "unchanged"
     assert story.add("elsewhere", path=ELSEWHERE) == 0, "numbers are those of a conversation"
     assert not stories.set_current_running_recap(0, conversation="tg/none", **story.given).stored
 
@@ -92,11 +88,10 @@ def test_s27_s31_a_version_and_the_storage_have_their_keys_and_are_of_one_chat(s
 def told(story: Story, *at: int, count: int = 55) -> list[int]:
     """Store messages, break them where said, and give each scene a recap by hand; nothing is queued for it."""
     made = story.tell(count)
+    story.break_scenes(made, *at, recap=False)
+    given = story.with_flags(running_scene_recap_auto_generate=False)
     for index in at:
-        stories.add_scene_break(made[index], recap=False, **story.given)
-        stories.set_scene_recap(
-            made[index], f"Scene to {index}.", **story.with_flags(running_scene_recap_auto_generate=False)
-        )
+        stories.set_scene_recap(made[index], f"Scene to {index}.", **given)
     return made
 
 
@@ -197,10 +192,8 @@ def test_s38_defaults_and_flags(story: Story) -> None:
         ("key", "auto_recap_scene"), ("value", "The story so far:\nx"), ("position", "in_chat"), ("depth", 2),
         ("scan", False), ("role", "user"),
     ]  # fmt: skip
-    by_hand = injection(
-        story,
-        scene_recap_position="before_prompt", scene_recap_depth=0, scene_recap_scan=True, scene_recap_role="assistant",
-    )  # fmt: skip
+    by_hand = injection(story, scene_recap_position="before_prompt", scene_recap_depth=0, scene_recap_scan=True,
+                        scene_recap_role="assistant")  # fmt: skip
     assert list(by_hand.values())[2:] == ["before_prompt", 0, True, "assistant"]
     assert stories.to_numbers(by_hand)["position"] == 2
 
@@ -262,11 +255,9 @@ def test_s14_the_injected_text_fits_into_its_share_of_the_context(story: Story) 
     nothing = stories.get_running_recap_injection(HERE, **story.with_flags(running_recap_context_limit=0))
     assert nothing["value"] == ""
     _, report = story.explain(CONTEXT_TOKENS=1000, RUNNING_RECAP_CONTEXT_LIMIT=10)
-    section = report["sections"]["running_recap"]
-    gone = [each for each in report["left_out"] if each["section"] == "running_recap"]
+    section, gone = report["sections"]["running_recap"], reasons(report, "running_recap")
     assert (section["kept"], section["found"]) == (1, 1 + len(gone))
-    assert len(gone) > 10
-    assert {each["reason"] for each in gone} == {"limit"}
+    assert len(gone) > 10 and set(gone) == {"limit"}
 
 
 @pytest.mark.parametrize(("flags", "expected"), [
@@ -274,16 +265,11 @@ def test_s14_the_injected_text_fits_into_its_share_of_the_context(story: Story) 
     ({"SCENE_RECAP_DEPTH": 4}, "system, l0, RECAP user, l1, l2, l3, new"),
     ({"SCENE_RECAP_DEPTH": 99}, "system, RECAP user, l0, l1, l2, l3, new"),
     ({"SCENE_RECAP_DEPTH": 0}, "system, l0, l1, l2, l3, new, RECAP user"),
-    (
-        {"SCENE_RECAP_POSITION": "in_prompt", "SCENE_RECAP_ROLE": "system"},
-        "system, RECAP system, l0, l1, l2, l3, new",
-    ),
+    ({"SCENE_RECAP_POSITION": "in_prompt", "SCENE_RECAP_ROLE": "system"}, "system, RECAP system, l0, l1, l2, l3, new"),
     ({"SCENE_RECAP_POSITION": "before_prompt"}, "system, RECAP user, l0, l1, l2, l3, new"),
     ({"SCENE_RECAP_POSITION": "before_prompt", "SCENE_RECAP_ROLE": "system"}, "RECAP system, l0, l1, l2, l3, new"),
-    (
-        {"SCENE_RECAP_POSITION": "after_prompt", "SCENE_RECAP_ROLE": "assistant"},
-        "system, l0, l1, l2, l3, RECAP assistant, new",
-    ),
+    ({"SCENE_RECAP_POSITION": "after_prompt", "SCENE_RECAP_ROLE": "assistant"},
+     "system, l0, l1, l2, l3, RECAP assistant, new"),
 ], ids=str)  # fmt: skip
 def test_p73_position_depth_and_role_hold_in_the_messages(story: Story, flags: dict[str, Any], expected: str) -> None:
     """And the story has one title, not two."""
@@ -310,14 +296,10 @@ def test_p53_a_running_recap_loses_its_beginning_and_is_in_every_prompt_with_roo
         story.call(chat_history_cache.save_chat_message, HERE, text, "Ann", "ann" if n % 2 else "self", at)
     recap = " ".join(f"On day {n} Ann met the miller of village {n}." for n in range(20))
     assert story.add(recap, provenance="manual") is not None
-    without = []
+    asked, given = message("Did Ann walk to a village?"), story.with_flags(HISTORY_LINES=40)
     for limit in range(3500, 4300, 50):
-        made = build_messages(
-            message("Did Ann walk to a village?"), max_chars=limit, **story.with_flags(HISTORY_LINES=40)
-        )
-        assert len("\n\n".join(one["content"] for one in made)) <= limit
-        without += [] if "village 19." in str(made) else [limit]
-    assert without == []
+        text = "\n\n".join(one["content"] for one in build_messages(asked, max_chars=limit, **given))
+        assert len(text) <= limit and "village 19." in text, limit
 
 
 def test_p53_many_memories_leave_the_running_recap_its_quarter(story: Story) -> None:

@@ -46,8 +46,7 @@ def test_s20_d20_breaks_are_made_named_shown_or_not_and_removed(story: Story) ->
 
 def test_s20_a_scene_begins_after_the_nearest_earlier_break_that_has_a_recap(story: Story) -> None:
     rows = story.tell(55, texts=["Hm.", "Yes.", "No.", "A walk?", "Rain."])
-    for at in (10, 30, 50):
-        stories.add_scene_break(rows[at], recap=False, **story.given)
+    story.break_scenes(rows, 10, 30, 50, recap=False)
     stories.set_scene_recap(rows[10], "the first", **story.given)
     assert ranges(story)[rows[50]] == (11, 50)
     stories.set_scene_recap(rows[30], "the second", **story.given)
@@ -60,19 +59,21 @@ def test_s20_a_scene_begins_after_the_nearest_earlier_break_that_has_a_recap(sto
 
 def test_s21_another_run_appends_a_version_and_makes_it_current(story: Story) -> None:
     rows = story.tell(12)
-    stories.add_scene_break(rows[10], **story.given)
+    story.break_scenes(rows, 10)
     story.run(lambda messages: "A" if "Messages:" in messages[-1]["content"] else '{"recap": {"state": "s"}}')
-    data = stories.get_data(rows[10], **story.given)
     versions = ("scene_recap_memory", "scene_recap_versions", "scene_recap_current_index")
-    assert [data[name] for name in versions] == ["A", ["A"], 0]
-    jobs.enqueue_operation("SCENE_RECAP", metadata={"message_id": rows[10]}, conversation=HERE, **story.given)
+
+    def stored() -> list[Any]:
+        data = stories.get_data(rows[10], **story.given)
+        return [data[name] for name in versions]
+
+    assert stored() == ["A", ["A"], 0]
     model = Model('{"recap": "B"}')
-    story.run(model, running_scene_recap_auto_generate=False)
-    assert len(model.asked) == 1
-    assert "Ann walks to house 10" in model.asked[0]
-    assert "Ann walks to house 11" not in model.asked[0], "the scene ends with the break"
-    assert stories.get_data(rows[10], "scene_recap_versions", **story.given) == ["A", "B"]
-    assert stories.get_data(rows[10], "scene_recap_current_index", **story.given) == 1
+    story.work("SCENE_RECAP", model, running_scene_recap_auto_generate=False, row=rows[10])
+    (asked,) = model.asked
+    assert "Ann walks to house 10" in asked
+    assert "Ann walks to house 11" not in asked, "the scene ends with the break"
+    assert stored() == ["B", ["A", "B"], 1]
     (scene,) = stories.list_scenes(HERE, **story.given)
     assert (scene["recap"], scene["recap_index"], scene["provenance"]) == ("B", 1, "model")
 
@@ -93,8 +94,7 @@ def test_s22_the_running_recap_is_queued_before_everything_else_unless_switched_
 def test_s20_scene_recaps_of_a_conversation_are_made_one_after_the_other(story: Story, cancelled: int) -> None:
     """The next one must not take over messages of one that a dead worker holds, but those of one that is cancelled."""
     rows = story.tell(55)
-    for at in (10, 30, 50):
-        stories.add_scene_break(rows[at], **story.given)
+    story.break_scenes(rows, 10, 30, 50)
     found = sorted(jobs.list_operations(**story.given), key=lambda each: each["id"])
     assert [each["depends_on"] for each in found] == [[], [found[0]["id"]], [found[1]["id"]]]
     jobs.cancel([each["id"] for each in found[:cancelled]], **story.given)
@@ -108,38 +108,30 @@ def test_s23_a_break_that_counts_is_made_and_its_recap_queued(story: Story) -> N
     model = Model('{"sceneBreakAt": 14, "rationale": "they leave"}', '{"sceneBreakAt": false}', "recap", "{}")
     jobs.run_pending(2, model=model, **story.given)
     asked = json.loads(model.asked[0].rpartition("Messages: ")[2])
-    assert [each["n"] for each in asked] == list(range(40))
-    assert "from 9 to 31, find" in model.asked[0]
+    assert [each["n"] for each in asked] == list(range(40)) and "from 9 to 31, find" in model.asked[0]
     assert [each["last_index"] for each in stories.list_scenes(HERE, **story.given)] == [14]
     assert "SCENE_RECAP" in dict(story.states())
-    read = story.db.read  # type: ignore[arg-type]
-    checked = table_recaps.read_checked(read, story.persona, HERE)
-    assert checked == {rows[14]}
+    assert table_recaps.read_checked(story.db.read, story.persona, HERE) == {rows[14]}
 
 
 @pytest.mark.parametrize("answer", ['{"sceneBreakAt": 8}', '{"sceneBreakAt": 12.5}', "no JSON at all", "[]"])
 def test_s23_a_bad_answer_is_none_and_asked_once(story: Story, answer: str, caplog: pytest.LogCaptureFixture) -> None:
     story.tell(40)
     model = Model(answer)
-    for _ in range(2):
-        jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
-        with caplog.at_level(logging.WARNING, "prompt_engine"):
-            assert [each.state for each in story.run(model)] == ["completed"]
-    assert len(model.asked) == 1
+    with caplog.at_level(logging.WARNING, "prompt_engine"):
+        runs = [story.work("SCENE_DETECTION", model) for _ in range(2)]
+    assert [each.state for run in runs for each in run] == ["completed"] * 2 and len(model.asked) == 1
     assert [r.getMessage().split()[0] for r in caplog.records] == ["scene_answer_not_used"]
-    assert answer not in caplog.text
-    assert stories.list_scenes(HERE, **story.given) == []
+    assert answer not in caplog.text and stories.list_scenes(HERE, **story.given) == []
 
 
 def test_s23_new_messages_are_asked_about_with_what_went_before(story: Story) -> None:
     story.tell(20)
     model = Model('{"sceneBreakAt": null}')
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
-    story.run(model)
+    story.work("SCENE_DETECTION", model)
     assert "from 9 to 11, find" in model.asked[0]
     story.tell(1, start=timedelta(minutes=1))
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
-    story.run(model)
+    story.work("SCENE_DETECTION", model)
     assert "from 12 to 12, find" in model.asked[1]
     asked = json.loads(model.asked[1].rpartition("Messages: ")[2])
     assert (asked[0]["n"], asked[-1]["n"]) == (0, 20)
@@ -147,14 +139,11 @@ def test_s23_new_messages_are_asked_about_with_what_went_before(story: Story) ->
 
 def test_s23_a_conversation_too_long_for_the_model_is_asked_about_in_stretches(story: Story) -> None:
     story.tell(60, texts=["word " * 60] * 60)
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
     model = Model('{"sceneBreakAt": false}')
-    story.run(model, context_tokens=2000)
-    ranges = [request.split("\nfrom ")[1].split(",")[0] for request in model.asked]
-    assert len(ranges) > 2
-    ends = [tuple(map(int, each.split(" to "))) for each in ranges]
-    assert ends[0][0] == 9
-    assert ends[-1][1] == 51
+    story.work("SCENE_DETECTION", model, context_tokens=2000)
+    ranges = [request.split("\nfrom ")[1].split(",")[0].split(" to ") for request in model.asked]
+    ends = [(int(first), int(last)) for first, last in ranges]
+    assert len(ends) > 2 and (ends[0][0], ends[-1][1]) == (9, 51)
     assert all(one[1] + 1 == other[0] for one, other in pairwise(ends)), ends
 
 
@@ -162,8 +151,7 @@ def test_a_detection_among_too_few_messages_says_so(story: Story) -> None:
     story.tell(17)
     for more in (0, 1):
         story.tell(more, start=timedelta(minutes=1))
-        jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
-        story.run()
+        story.work("SCENE_DETECTION")
     errors = [each["error"] for each in jobs.list_operations("completed", **story.given)]
     assert sorted(errors) == ["", "TooFewMessages: 17 since the last break, needed are SCENE_MIN_LENGTH 10 and 8 more"]
 
@@ -172,22 +160,18 @@ def test_a_detection_among_too_few_messages_says_so(story: Story) -> None:
 def test_s24_without_a_model_long_pauses_end_scenes(story: Story, db: Database) -> None:
     rows = story.tell(40)
     story.tell(40, start=timedelta(hours=20))
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
-    story.run(scene_gap_hours=1000)
+    story.work("SCENE_DETECTION", scene_gap_hours=1000)
     assert stories.list_scenes(HERE, **story.given) == []
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
-    story.run()
+    story.work("SCENE_DETECTION")
     (scene,) = stories.list_scenes(HERE, **story.given)
     assert (scene["message"], scene["last_index"], scene["provenance"]) == (rows[39], 39, "extract")
     assert table_recaps.read_checked(db.read, story.persona, HERE) == set()
 
 
 @pytest.mark.engines()
-@pytest.mark.parametrize("changed", [(8, 2), (8, 7, 2), (3, 8), (2, 3, 7, 8), (8, 3, 7)])
-def test_s20_p69_deletions_before_a_worker_runs_lose_no_recap_and_keep_the_order(
-    story: Story, changed: tuple[int, ...]
-) -> None:
-    """The lines end or lie in two scenes; each scene is told once, whatever is deleted first."""
+@pytest.mark.parametrize("changed", [(8, 2), (8, 7, 2), (3, 8), (2, 3, 7, 8), (8, 3, 7), (0, 1, 2, 3, 8)])
+def test_s20_p69_deletions_before_a_worker_runs_keep_recaps_and_order(story: Story, changed: tuple[int, ...]) -> None:
+    """The lines end or lie in two scenes; each scene is told once, whatever is deleted first, and an empty one goes."""
     rows = story.tell(12, texts=[f"{chr(97 + at) * 5}." for at in range(12)])
     for at, name in ((3, "The storm"), (8, "The watch")):
         assert stories.add_scene_break(rows[at], name, **story.given).stored
@@ -196,19 +180,16 @@ def test_s20_p69_deletions_before_a_worker_runs_lose_no_recap_and_keep_the_order
         assert chat_history_cache.delete_chat_message(rows[at], **story.given).stored
     model = Model(lambda asked: f"A recap of {asked.count('who')}" if "Messages:" in asked else "So far.")
     assert {each.state for each in story.run(model)} == {"completed"}
-    scenes = stories.list_scenes(HERE, **story.given)
-    assert [scene["name"] for scene in scenes] == ["The storm", "The watch"]
     left = [sum(at not in changed for at in scene) for scene in (range(4), range(4, 9))]
-    assert [scene["recap"] for scene in scenes] == [f"A recap of {1 + number}" for number in left], (
-        "the request has the word once"
-    )
+    told = [(scene["name"], scene["recap"]) for scene in stories.list_scenes(HERE, **story.given)]
+    names = zip(("The storm", "The watch"), left, strict=True)
+    assert told == [(name, f"A recap of {1 + n}") for name, n in names if n], "the request has the word once"
 
 
 def test_s20_a_scene_waits_for_the_recap_of_an_earlier_one_that_was_queued_after_it(story: Story) -> None:
     """Its messages would be told twice: it begins after the earlier scene only when that has its recap."""
     rows = story.tell(12)
-    for at in (8, 3):
-        assert stories.add_scene_break(rows[at], **story.given).stored
+    story.break_scenes(rows, 8, 3)
     model = Model("A recap.")
     assert {each.state for each in story.run(model, running_scene_recap_auto_generate=False)} == {"completed"}
     assert [request.count("Ann walks") for request in model.asked] == [4, 5]
@@ -230,8 +211,7 @@ def test_t33_recaps_name_who_said_it(story: Story) -> None:
 @pytest.mark.engines()
 def test_s25_a_scene_all_left_out_is_skipped(story: Story) -> None:
     rows = story.tell(6, texts=["a b c one.", "a b c two.", "secret three.", "secret four.", "e five.", "e six."])
-    for at in (1, 3, 5):
-        stories.add_scene_break(rows[at], **story.given)
+    story.break_scenes(rows, 1, 3, 5)
     for at in (2, 3):
         stories.set_data(rows[at], "exclude", True, **story.given)
     model = Model(lambda request: '{"recap": "d"}' if "New scenes" in request else "A recap.")
@@ -250,8 +230,7 @@ def test_s25_a_scene_all_left_out_is_skipped(story: Story) -> None:
 def test_s25_a_message_left_out_later_leaves_the_recaps_of_its_scene(story: Story) -> None:
     """An out-of-character line is found out when the recap is read."""
     rows = story.tell(6, texts=["A dragon woke.", "(We stop at nine tonight.)", "It flew.", "It fell.", "e.", "f."])
-    for at in (1, 3):
-        stories.add_scene_break(rows[at], **story.given)
+    story.break_scenes(rows, 1, 3)
     assert story.run()
 
     def recaps() -> str:
@@ -270,8 +249,7 @@ def test_s25_a_message_left_out_later_leaves_the_recaps_of_its_scene(story: Stor
 def test_s29_an_edit_in_the_first_scene_leaves_the_recaps_of_the_others(story: Story) -> None:
     """Their messages are hidden, so without a running recap a prompt says nothing of them until a worker runs."""
     rows = story.tell(6, texts=["A dragon woke.", "It flew.", "A knight came.", "He fought.", "e.", "f."])
-    for at in (1, 3):
-        stories.add_scene_break(rows[at], **story.given)
+    story.break_scenes(rows, 1, 3)
     assert story.run()
     assert chat_history_cache.edit_chat_message(rows[0], "A griffin woke.", **story.given).stored
     (shown,) = stories.get_running_recap_versions(conversation=HERE, **story.given)
@@ -281,23 +259,13 @@ def test_s29_an_edit_in_the_first_scene_leaves_the_recaps_of_the_others(story: S
     assert "griffin" in final and "knight" in final and "dragon" not in final
 
 
-def test_s25_deleted_messages_leave_a_smaller_scene(story: Story) -> None:
-    rows = story.tell(4)
-    stories.add_scene_break(rows[1], **story.given)
-    for at in (0, 1):
-        chat_history_cache.delete_chat_message(rows[at], **story.given)
-    assert story.run() == []
-    assert stories.list_scenes(HERE, **story.given) == []
-
-
 def test_s33_a_refused_scene_recap_leaves_the_former(story: Story) -> None:
     rows = story.tell(12)
-    stories.add_scene_break(rows[10], recap=False, **story.given)
+    story.break_scenes(rows, 10, recap=False)
     stories.set_scene_recap(rows[10], "x" * 1000, **story.given)
-    jobs.enqueue_operation("SCENE_RECAP", metadata={"message_id": rows[10]}, conversation=HERE, **story.given)
-    reports = story.run(Model("short"), running_scene_recap_auto_generate=False)
-    states: dict[str, Any] = {each.type: (each.state, each.error) for each in reports}
-    assert states["SCENE_RECAP"] == ("retrying", "ModelError: shorter")
+    reports = story.work("SCENE_RECAP", Model("short"), running_scene_recap_auto_generate=False, row=rows[10])
+    told = [(each.state, each.error) for each in reports if each.type == "SCENE_RECAP"]
+    assert told == [("retrying", "ModelError: shorter")]
     assert stories.list_scenes(HERE, **story.given)[0]["recap_index"] == 0
 
 
@@ -306,10 +274,8 @@ def test_a_scene_longer_than_the_model_can_read_is_recapped_in_stretches(story: 
     stories.add_scene_break(rows[29], **story.given)
     model = Model(lambda request: f"part {request.count('start')}")
     story.run(model, context_tokens=1000, running_scene_recap_auto_generate=False)
-    told = "".join(model.asked)
-    assert all(f"start{n} " in told for n in range(30))
-    recap = stories.list_scenes(HERE, **story.given)[0]["recap"]
-    assert recap.count("part") == len(model.asked) > 2
+    assert all(f"start{n} " in "".join(model.asked) for n in range(30))
+    assert stories.list_scenes(HERE, **story.given)[0]["recap"].count("part") == len(model.asked) > 2
     # one message larger than everything else
     story.tell(1, "tg/9", texts=["giant " * 3000])
     last = story.tell(1, "tg/9", start=timedelta(days=1))[0]
