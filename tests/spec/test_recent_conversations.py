@@ -14,7 +14,7 @@ from sqlalchemy import update
 from core import conversations, jobs, lifelong
 from core.calls.call import Call
 from core.chat_history_cache import delete_chat_message, save_chat_message
-from core.config import Settings
+from core.config import Settings, resolve
 from core.conversations import add_recent_conversation, close_conversation, memory_files, table_summaries
 from core.database import schema
 from core.database.engine import Database
@@ -72,26 +72,22 @@ def test_c1_closing_reports_the_end_and_the_next_message_opens_again(stage: Stag
         (found,) = rows_of(db, schema.conversations, stage.persona)
         return found.status, found.closed_at is not None
 
-    closed = close_conversation(HERE, db=db, settings=PLAIN, scope=stage.scope())
+    closed = close_conversation(HERE, **stage.asking())
     assert closed.stored and state() == ("closed", True)
     (job,) = rows_of(db, JOBS, stage.persona)
     payload = json.loads(job.payload)
-    assert (job.type, job.conversation_key, payload["last"], payload["summary"]) == (
-        "CONVERSATION_SUMMARY", HERE, row, closed.id,
-    )  # fmt: skip
-    assert "Rome" not in job.payload
+    assert (job.type, job.conversation_key) == ("CONVERSATION_SUMMARY", HERE) and "Rome" not in job.payload
+    assert (payload["last"], payload["summary"]) == (row, closed.id)
     db.clock.forward(seconds=1)
-    again = close_conversation(HERE, db=db, settings=PLAIN, scope=stage.scope())
-    assert again == (False, None, "unchanged") and len(rows_of(db, JOBS, stage.persona)) == 1
-    unknown = close_conversation("tg/unknown", db=db, settings=PLAIN, scope=stage.scope())
-    assert unknown == (False, None, "unchanged")
+    for path in (HERE, "tg/unknown"):
+        assert close_conversation(path, **stage.asking()) == (False, None, "unchanged")
+    assert len(rows_of(db, JOBS, stage.persona)) == 1
     with pytest.raises(MessageError, match="conversation is missing"):
-        close_conversation(db=db, settings=PLAIN, scope=stage.scope())
+        close_conversation(**stage.asking())
     stage.say("One more thing.", minutes=1)
     assert state() == ("open", False)
     assert run(stage) == ["completed"] and [one["id"] for one in listed(stage)] == [closed.id]
-    off = Settings(enable_recent_conversations=False)
-    quiet = close_conversation(HERE, db=db, settings=off, scope=stage.scope())
+    quiet = close_conversation(HERE, **stage.asking(ENABLE_RECENT_CONVERSATIONS=False))
     assert quiet == (True, None, "") and quiet.notes == ("no summary: disabled",) and state()[0] == "closed"
 
 
@@ -156,6 +152,8 @@ def test_c4_a_summary_is_stored_in_every_case(stage: Stage) -> None:
         (row,) = rows_of(stage.db, SUMMARIES, stage.persona, SUMMARIES.c.conversation_key == path)  # type: ignore[arg-type]
         assert (row.title, row.provenance) == (title, provenance), answer
         assert "7391" not in row.summary and (n == 0 or "ferry" in row.summary)
+    stage.say("The ferry to Sardinia leaves at noon. " * 1000, minutes=1)  # longer than a summary reads
+    assert add(stage).stored and "ferry" in listed(stage)[-1]["summary"]
 
 
 @pytest.mark.parametrize(("who", "answer", "summary"), [
@@ -167,11 +165,6 @@ def test_t33_a_summary_of_several_names_who_said_what(stage: Stage, who: str, an
     stage.say(answer, who=who, minutes=50)
     assert close_conversation(wait=True, **stage.asking(HERE)).stored
     assert [one["summary"] for one in listed(stage)] == [summary]
-
-
-def test_c4_of_a_message_longer_than_a_summary_reads_the_beginning_is_summarised(stage: Stage) -> None:
-    stage.say("The ferry to Sardinia leaves at noon. " * 1000)
-    assert add(stage).stored and "ferry" in listed(stage)[0]["summary"]
 
 
 @pytest.mark.parametrize("times", [1, 1000])
@@ -213,19 +206,15 @@ def test_c6_the_time_is_that_of_the_last_message_in_the_zone(stage: Stage) -> No
 @pytest.mark.engines()
 def test_c7_the_newest_stay_and_the_oldest_leave_first(stage: Stage) -> None:
     ten = Settings(max_recent_conversations=10)
-    for n in range(11):
-        given = [{"text": f"talk number {n}", "sender_id": "ann", "timestamp": NOW - timedelta(hours=20 - n)}]
+    for n, hours in enumerate((*range(20, 9, -1), 9 * 24)):  # the last one reported is the oldest
+        given = [{"text": f"talk number {n}", "sender_id": "ann", "timestamp": NOW - timedelta(hours=hours)}]
         model = Model(f'{{"title": "T{n}", "summary": "s"}}')
         assert add(stage, given, path=f"tg/c7-{n}", settings=ten, model=model).stored
-    assert titles(stage) == [f"T{n}" for n in range(1, 11)]
+        assert titles(stage) == [f"T{n}" for n in range(max(0, min(n, 10) - 9), min(n, 10) + 1)]
     assert count(stage.db, SUMMARIES, stage.persona) == 10
-    old = [{"text": "long ago", "sender_id": "ann", "timestamp": NOW - timedelta(days=9)}]
-    add(stage, old, path="tg/c7-old", settings=ten)
-    assert titles(stage) == [f"T{n}" for n in range(1, 11)]
 
 
 def test_c8_numbers_out_of_range_are_30_and_no_switch_is_on(caplog: pytest.LogCaptureFixture) -> None:
-    from core.config import resolve
 
     for given, held in ((9, 30), (10, 10), (50, 50), (51, 30), ("x", 30), (12.5, 30)):
         with caplog.at_level(logging.WARNING):
@@ -317,7 +306,7 @@ def mirror(db: Database, tmp_path: Path) -> Mirror:
     return Mirror(db, tmp_path / "a" / "b" / "memory")
 
 
-def test_c30_sections_and_bullets_oldest_first(mirror: Mirror) -> None:
+def test_c30_c31_sections_and_bullets_oldest_first_and_stored_line_breaks_open_none(mirror: Mirror) -> None:
     mirror.summary("Trip to Rome", "The flight is at seven. Ada will bring the tickets.")
     mirror.summary("Cats", "Tofu.", 10)
     mirror.summary("Dogs", "Rex.", 20)
@@ -332,6 +321,9 @@ def test_c30_sections_and_bullets_oldest_first(mirror: Mirror) -> None:
     assert mirror.text(SAVED) == "- I like tea\n- Call me Jo\n"
     assert (done.recent, done.saved, done.written) == (3, 2, (RECENT, SAVED))
     assert mirror.write().written == ()
+    mirror.summary("a\n## b", "c\r\n## d\u2028## e", 30)
+    mirror.write()
+    assert mirror.text(RECENT).count("\n## ") == 3 and mirror.take().added == 0
 
 
 def test_c30_a_scope_s_export_holds_that_scope_s_rows_alone(mirror: Mirror, tmp_path: Path) -> None:
@@ -340,18 +332,11 @@ def test_c30_a_scope_s_export_holds_that_scope_s_rows_alone(mirror: Mirror, tmp_
     other.save("a secret of another persona")
     mirror.write()
     other.write()
-    assert "secret" not in mirror.text(SAVED) and mirror.text(SAVED) == "- I like tea\n"
+    assert mirror.text(SAVED) == "- I like tea\n"
     with pytest.raises(TransferError, match="another scope"):
         other.known["scope"] = Scope(persona="somebody-else")
         other.write()
     assert other.text(SAVED) == "- a secret of another persona\n"
-
-
-def test_c31_stored_line_breaks_open_no_section(mirror: Mirror) -> None:
-    mirror.summary("a\n## b", "c\r\n## d\u2028## e")
-    mirror.write()
-    assert mirror.text(RECENT).count("\n## ") == 0
-    assert mirror.take().added == 0
 
 
 def test_c32_an_export_takes_what_a_person_changed_in_the_file(mirror: Mirror) -> None:
@@ -423,10 +408,14 @@ def test_c34_an_import_names_the_conversations_that_the_list_has_no_place_for(mi
         assert mirror.recent == [(f"D{n}", f"s{n}") for n in range(13, 23)]
 
 
-def test_c33_c35_missing_files_change_nothing_and_other_bytes_are_refused(mirror: Mirror) -> None:
-    mirror.save("I like tea")
+def test_c33_c35_missing_files_change_nothing_and_what_cannot_be_taken_is_told_or_refused(mirror: Mirror) -> None:
     assert mirror.take().added == 0 and not mirror.folder.exists()
     mirror.write()
+    assert mirror.text(RECENT) == mirror.text(SAVED) == ""
+    mirror.put(SAVED, f"- I like tea\n- {'x' * 4001}")
+    (problem,) = mirror.take().left_out
+    assert mirror.saved == ["I like tea"] and "too_long" in problem
+    mirror.put(SAVED, "- I like tea\n")
     (mirror.folder / SAVED).unlink()
     assert mirror.take().added == 0 and mirror.saved == ["I like tea"]
     mirror.write()
@@ -435,14 +424,6 @@ def test_c33_c35_missing_files_change_nothing_and_other_bytes_are_refused(mirror
     with pytest.raises(TransferError, match=r"Saved Memories\.md.*byte 0"):
         mirror.take()
     assert (mirror.folder / SAVED).read_bytes() == b"\xff" and mirror.saved == ["I like tea"]
-
-
-def test_c30_c33_missing_folders_are_made_and_what_cannot_be_taken_is_told(mirror: Mirror) -> None:
-    mirror.write()
-    assert mirror.text(RECENT) == mirror.text(SAVED) == ""
-    mirror.put(SAVED, "- short\n- " + "x" * 4001 + "\n- last\n")
-    done = mirror.take()
-    assert mirror.saved == ["short", "last"] and len(done.left_out) == 1 and "too_long" in done.left_out[0]
 
 
 def test_c34_exports_at_the_same_time_leave_a_whole_file(mirror: Mirror) -> None:
@@ -465,15 +446,11 @@ def test_c34_a_folder_another_process_writes_is_waited_for(mirror: Mirror, monke
 
 
 def test_c19_a_file_whose_switch_is_off_is_left_alone(mirror: Mirror) -> None:
-    row = mirror.save("I like tea")
+    mirror.save("I like tea")
     mirror.write()
     mirror.put(SAVED, "")
-    mirror.known["settings"] = Settings(enable_saved_memory=0)
-    mirror.write()
-    assert mirror.text(SAVED) == ""
-    mirror.known["settings"] = Settings()
-    assert mirror.saved == ["I like tea"]
-    conversations.delete_saved_memory(row, **mirror.known)
+    mirror.write(settings=Settings(enable_saved_memory=0))
+    assert mirror.text(SAVED) == "" and mirror.saved == ["I like tea"]
 
 
 @pytest.mark.parametrize("folder", ["a\x00b", "\ud800", "  "])

@@ -19,7 +19,7 @@ from core.errors import CoreError, ItemNotFoundError, MessageError
 from core.privacy import link_participants, set_conversation_local_only, set_conversation_privacy, set_privacy
 from core.scope import Scope
 from core.synth_core_memory import search_memories, silently_record_memory
-from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, reasons, said
 from tests.spec.test_injection import FLAGS
 from tests.store.world import rows_of, verify_index
 
@@ -39,8 +39,7 @@ def test_f13_live_lines_of_a_direct_message_stay_there(stage: Stage) -> None:
         "discord/open": [live("fine", "Gus")],
     }
     prompt, report = stage.explain("canary", memory, path="discord/x", is_private=False)
-    assert "canary" not in str(prompt["context"])
-    assert "fine" in str(prompt["context"]["history_recent"])
+    assert "canary" not in str(prompt["context"]) and "fine" in str(prompt["context"]["history_recent"])
     assert reasons(report, "history_recent") == ["private"] * 5
 
 
@@ -77,25 +76,15 @@ def test_f3_what_a_message_says_of_its_persona_is_data(stage: Stage) -> None:
     assert "another" not in str(stage.context("canary", {"persona_id": other.persona}, **asked))
 
 
-def test_f10_the_own_line_of_a_stored_direct_message_is_seen(stage: Stage) -> None:
-    stage.say("canary mine", HERE, "Ann", minutes=9, privacy="direct")
-    assert "canary mine" in str(stage.context("what", path=HERE))
-    assert message()["interface_path"] == HERE
-
-
 STAFF, THREAD = "discord/c9", "discord/c9/t1"
 
 
 def staff(stage: Stage) -> None:
     """A restricted channel of s1 with two threads, one like it on another server, and a channel with a like name."""
-    for text, path, server in (
-        ("zebra staff", STAFF, "s1"),
-        ("zebra thread", THREAD, "s1"),
-        ("zebra sibling", "discord/c9/t2", "s1"),
-        ("zebra lookalike", "discord/c90/t1", "s1"),
-        ("zebra elsewhere", "discord/c9/t3", "s2"),
-    ):
-        stage.say(text, path, "Cid", minutes=40, server=server, privacy="restricted")
+    places = {"staff": STAFF, "thread": THREAD, "sibling": f"{STAFF}/t2", "lookalike": "discord/c90/t1"}
+    for name, path in {**places, "elsewhere": f"{STAFF}/t3"}.items():
+        server = "s1" if name in places else "s2"
+        stage.say(f"zebra {name}", path, "Cid", minutes=40, server=server, privacy="restricted")
 
 
 def words(context: dict[str, Any], *of: str) -> set[str]:
@@ -132,11 +121,10 @@ def town(stage: Stage) -> None:
     for who in ("Ann", "Bob"):
         low = who.lower()
         for place, path, more in (
-            ("public", "discord/c1", {"server": "s1"}),
-            ("second", "discord/c2", {"server": "s2"}),
+            ("public", "discord/c1", {"server": "s1"}), ("second", "discord/c2", {"server": "s2"}),
             ("staff", STAFF, {"server": "s1", "privacy": "restricted"}),
             ("direct", f"discord/{low}", {"privacy": "direct"}),
-        ):
+        ):  # fmt: skip
             stage.say(f"zebra {low} {place} line", path, who, minutes=500, **more)
             stage.remember(f"zebra {low} {place} memory", ["zebra"], 60, path, participant=f"discord/{low}", **more)
             by = stage.asking(path, f"discord/{low}", **more)
@@ -208,7 +196,7 @@ def test_f16_server_in_direct_takes_a_line_that_still_exists_and_a_level_that_al
     assert heard(direct(stage, **on)) == set()
 
 
-def test_f22_prompts_and_searches_for_a_person_at_full_use_live_and_public_rows(stage: Stage) -> None:
+def test_f10_f22_prompts_and_searches_for_a_person_at_full_use_live_and_public_rows(stage: Stage) -> None:
     staff(stage)
     stage.say("zebra public", "discord/c1", "Cid", minutes=40, server="s1")
     stage.say("zebra mine", "discord/ann", "Ann", minutes=40, privacy="direct")
@@ -400,17 +388,14 @@ def test_f18_it_is_opened_again_and_another_persona_is_not_touched(stage: Stage)
     other = Stage(stage.db)
     other.say("tofu")
     other.remember("tofu", path=HERE)
-    moved = marks(stage, HERE)
-    assert [moved[name] for name in COUNTED] == [1, 1, 1, 1]
-    assert stored(stage, "memories") == [1, 1]
-    assert stored(other, "memories") == [0] and stored(other, "conversations") == [0]
-    moved = marks(stage, HERE, False)
-    assert [moved[name] for name in COUNTED] == [1, 1, 0, 0]
-    assert stored(stage, "memories") == [1, 1]
+    for given, counts, held in (
+        ({}, [1, 1, 1, 1], [1, 1]), ({"local": False}, [1, 1, 0, 0], [1, 1]),
+        ({"local": False, "items": True}, [0, 0, 2, 1], [0, 0]),
+    ):  # fmt: skip
+        moved = marks(stage, HERE, **given)
+        assert ([moved[name] for name in COUNTED], stored(stage, "memories")) == (counts, held)
+        assert stored(other, "memories") == stored(other, "conversations") == [0]
     assert len(load_chat_history(HERE, **stage.asking(HERE))) == 1
-    moved = marks(stage, HERE, False, items=True)
-    assert [moved[name] for name in COUNTED] == [0, 0, 2, 1]
-    assert stored(stage, "memories") == [0, 0]
     assert stage.db is not None and verify_index(stage.db) == []
 
 

@@ -24,7 +24,7 @@ from core.shapes import WriteResult
 from core.synth_core_memory import search_memories
 from tests.databases import watched
 from tests.spec.stage import NOW, at_once, message, reasons, said
-from tests.spec.story import Story, by_words
+from tests.spec.story import Model, Story, by_words
 from tests.store.test_plans import catching, explain
 from tests.store.world import count, rows_of
 
@@ -38,32 +38,22 @@ def test_s1_a_message_queues_its_recap_and_one_detection(db: Database) -> None:
     (first,) = story.write("hello")
     assert story.operations() == [("RECAP", "pending", first), ("SCENE_DETECTION", "pending", None)]
     (second,) = story.write("hi", who="self")
-    assert story.operations()[2:] == [("RECAP", "pending", second)]
     for role in ("system", "narrator", "thought"):
         story.write(f"by {role}", role=role)
-    assert len(story.operations()) == 3
     again = (story.path, "hi", "self", "self", story.time(1))
-    refused = story.call(chat_history_cache.save_chat_message, *again)
-    assert refused.reason == "duplicate"
-    assert len(story.operations()) == 3
+    assert story.call(chat_history_cache.save_chat_message, *again).reason == "duplicate"
+    assert story.operations()[2:] == [("RECAP", "pending", second)]
     off = Story(story.db)
     off.write("hello")
     assert off.operations() == []
 
 
 def test_s2_the_handler_stores_the_reply_and_refreshes(db: Database) -> None:
-    story = Story(db, recap_on_message=True)
+    story, model = Story(db, recap_on_message=True), Model('<think>short</think>{"recap": "she left"}')
     text = "Ann took her coat and went out of the door."
     message = story.call(chat_history_cache.save_chat_message, story.path, text, None, "ann", story.time(0)).id
-    asked: list[Any] = []
-
-    def model(messages: Any) -> str:
-        asked.append(messages)
-        return '<think>short</think>{"recap": "she left"}'
-
-    ran = [each for each in story.run(model) if each.type == "RECAP"]
-    assert [each.state for each in ran] == ["completed"]
-    assert f'Said by: "ann"\nMessage: "{text}"' in asked[0][0]["content"], "the id of a speaker without a name"
+    assert [each.state for each in story.run(model) if each.type == "RECAP"] == ["completed"]
+    assert f'Said by: "ann"\nMessage: "{text}"' in model.asked[0], "the id of a speaker without a name"
     assert story.get(message) == {"memory": "she left", "include": "Recap of message(s)", "provenance": "model"}
 
 
@@ -93,23 +83,16 @@ def test_s3_s13_values_are_kept_apart_from_the_message_and_counted(story: Story)
     story.set(other, "memory", "it all began", counter=by_words)
     assert [row.token_count for row in rows_of(story.db, message_recaps, story.persona)][-1] == 3
     story.set(other, "memory", None)
-    for key, value in (("prefill", "So"), ("reasoning", "because"), ("error", "empty"), ("exclude", True)):
+    values = {"prefill": "So", "reasoning": "because", "exclude": True, "auto_scene_break_checked": True}
+    for key, value in {"error": "empty", **values}.items():
         assert story.set(message, key, value).stored
-    assert story.set(message, "auto_scene_break_checked", True).stored
     assert story.set(message, "error", None).stored
-    assert story.get(message) == {
-        "memory": "it began", "prefill": "So", "reasoning": "because", "exclude": True,
-        "auto_scene_break_checked": True, "provenance": "manual",
-    }  # fmt: skip
-    assert story.get(message, "prefill") == "So"
-    assert story.get(message, "error") is None
-    assert story.get(other) == {}
+    assert story.get(message) == {"memory": "it began", "provenance": "manual", **values}
+    assert (story.get(message, "prefill"), story.get(message, "error"), story.get(other)) == ("So", None, {})
     with pytest.raises(ValueError, match="Did you mean 'memory'"):
         story.set(message, "memroy", "x")
-    assert story.set(message, "memory", "a\x00b \ud800").stored
-    assert story.memory(message) == "ab \ufffd"
-    assert story.set(message, "memory", "  ").stored
-    assert story.memory(message) is None
+    for text, stored in (("a\x00b \ud800", "ab \ufffd"), ("  ", None)):
+        assert story.set(message, "memory", text).stored and story.memory(message) == stored
 
 
 @pytest.mark.parametrize(("key", "value"), [("error", None), ("memory", " "), ("include", None), ("include", "x")])
@@ -125,14 +108,13 @@ def test_s3_the_keys_of_a_scene_show_it_and_its_functions_change_it(story: Story
     with pytest.raises(ValueError, match="Use add_scene_break"):
         story.set(message, "scene_break", True)
     story.call(stories.add_scene_break, message, "The door", recap=False)
-    assert story.get(message) == {"scene_break": True, "scene_break_visible": True, "scene_break_name": "The door"}
+    known = {"scene_break": True, "scene_break_name": "The door"}
+    assert story.get(message) == {**known, "scene_break_visible": True}
     story.call(stories.edit_scene_break, message, visible=False)
     for text in ("A", "B"):
         assert story.call(stories.set_scene_recap, message, text).stored
-    assert story.get(message) == {
-        "scene_break": True, "scene_break_name": "The door", "scene_recap_memory": "B",
-        "scene_recap_versions": ["A", "B"], "scene_recap_current_index": 1,
-    }  # fmt: skip
+    recap = {"scene_recap_memory": "B", "scene_recap_versions": ["A", "B"], "scene_recap_current_index": 1}
+    assert story.get(message) == known | recap
 
 
 def test_s3_a_message_is_named_by_its_row_or_by_the_platforms_id(story: Story) -> None:
@@ -152,10 +134,8 @@ def test_s4_s5_d19_a_recap_belongs_to_the_alternative_it_was_made_of(story: Stor
     (message,) = story.write("once", who="self")
     story.set(message, "memory", "before")
     assert story.call(stories.add_alternative, message, "twice") == 1
-    assert story.call(stories.list_alternatives, message) == [
-        {"number": 0, "text": "once", "is_current": True},
-        {"number": 1, "text": "twice", "is_current": False},
-    ]
+    listed = [tuple(each.values()) for each in story.call(stories.list_alternatives, message)]
+    assert listed == [(0, "once", True), (1, "twice", False)]
 
     def stored() -> dict[int, tuple[str, str]]:
         return {r.alternative: (r.memory, r.include) for r in rows_of(story.db, message_recaps, story.persona)}
@@ -186,11 +166,10 @@ def test_s7_editing_by_hand_marks_it_and_clears_what_a_model_left(story: Story) 
     (message,) = story.recap("she left")
     for key in ("error", "reasoning", "prefill"):
         story.set(message, key, "x")
-    assert story.call(stories.edit_memory, message, "she stayed").stored
+    reasons = [story.call(stories.edit_memory, message, "she stayed").reason for _ in range(2)]
+    assert reasons == ["", "unchanged"]
     assert story.get(message) == {"memory": "she stayed", "edited": True, "provenance": "manual"}
-    assert story.call(stories.edit_memory, message, "she stayed").reason == "unchanged"
-    assert story.call(stories.edit_memory, message, "").stored
-    assert story.get(message) == {}
+    assert story.call(stories.edit_memory, message, "").stored and story.get(message) == {}
 
 
 def test_s7_clearing_returns_the_count_per_key(story: Story) -> None:
@@ -217,13 +196,12 @@ def test_s8_a_refused_reply_leaves_the_former_recap(db: Database, reply: str, re
     (message,) = story.write("a long tale")
     former = "what was known " * 20
     story.set(message, "memory", former)
-    (ran,) = [each for each in story.run(lambda messages: reply) if each.type == "RECAP"]
-    assert ran.state == "retrying"
-    assert reason in ran.error
+    (ran,) = [each for each in story.run(Model(reply)) if each.type == "RECAP"]
+    assert ran.state == "retrying" and reason in ran.error
     assert (story.memory(message), story.get(message, "error")) == (former, reason)
     story.db.clock.forward(seconds=20)  # type: ignore[attr-defined]
-    story.run(lambda messages: "a good one " * 10)
-    assert (story.get(message, "memory"), story.get(message, "error")) == (("a good one " * 10).strip(), None)
+    story.run(Model("a good one " * 10))
+    assert (story.memory(message), story.get(message, "error")) == (("a good one " * 10).strip(), None)
 
 
 def test_s9_an_edited_message_has_a_stale_recap(story: Story) -> None:
@@ -327,8 +305,7 @@ def test_s10_the_reason_a_message_takes_no_part(story: Story) -> None:
     assert why() == ["disabled", "disabled", *left_out, ""]
     assert why(MESSAGE_LENGTH_THRESHOLD=9)[-1] == ""
     assert why(INCLUDE_USER_MESSAGES=0)[5:] == ["user", "user", "user"]
-    assert story.call(stories.check_message_exclusion, story.messages[6]) == ""
-    for disabled, reason in (("Bob", "disabled"), ("Bobby", "")):  # a text is one name
+    for disabled, reason in (((), ""), ("Bob", "disabled"), ("Bobby", "")):  # a text is one name
         assert story.call(stories.check_message_exclusion, story.messages[6], disabled=disabled) == reason
     with pytest.raises(Exception, match="There is no such message"):
         story.call(stories.check_message_exclusion, 17)
@@ -337,16 +314,12 @@ def test_s10_the_reason_a_message_takes_no_part(story: Story) -> None:
 def test_s11_s12_what_fits_is_told_oldest_first(story: Story) -> None:
     story.recap("one", "two three four five", None, "six seven eight nine", "ten eleven twelve end")
     assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=10) == [3, 4]
-    assert [story.get(row, "include") for row in story.messages] == [
-        None, None, None, "Recap of message(s)", "Recap of message(s)",
-    ]  # fmt: skip
-    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=8) == [3, 4]
-    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=12) == [1, 3, 4]
+    assert [story.get(row, "include") for row in story.messages] == [None] * 3 + ["Recap of message(s)"] * 2
+    assert [story.included(MESSAGE_RECAP_CONTEXT_LIMIT=limit) for limit in (8, 12)] == [[3, 4], [1, 3, 4]]
     text = story.recap_text()
     assert text == "two three four five\nsix seven eight nine\nten eleven twelve end"
     assert story.call(stories.concatenate_recap, text, story.messages[0]) == "one\n" + text
-    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=0) == []
-    assert story.recap_text() == ""
+    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=0) == [] and story.recap_text() == ""
 
 
 def test_s13_a_recap_another_program_wrote_counts_by_its_characters(story: Story) -> None:
@@ -399,18 +372,16 @@ def test_s34_s35_the_plan_of_a_story_with_five_scenes(story: Story) -> None:
     for at in (10, 30, 50, 70, 90):
         story.end_scene(story.messages[at])
     plan = stories.auto_hide_plan
-    assert [story.call(plan, count)["hide"] for count in (2, 1, 0, 5, 6, -1)] == [
-        [(0, 70)], [(0, 90)], [(0, 90)], [(0, 10)], [], [],
-    ]  # fmt: skip
+    hidden = {2: [(0, 70)], 1: [(0, 90)], 0: [(0, 90)], 5: [(0, 10)], 6: [], -1: []}
+    assert {count: story.call(plan, count)["hide"] for count in hidden} == hidden
     assert story.call(plan, AUTO_HIDE_SCENE_COUNT=2) == {"hide": [(0, 70)], "show": []}
     done = story.refresh(AUTO_HIDE_SCENE_COUNT=2)
-    assert (done["hidden"], done["shown"]) == ([(0, 70)], [])
-    assert hidden_of(story) == list(range(71))
+    assert (done["hidden"], done["shown"], hidden_of(story)) == ([(0, 70)], [], list(range(71)))
     last = table_hidden.MessagePosition(story.time(70), story.messages[70])
     work = lambda connection: table_hidden.update_hidden(connection, story.persona, story.path, last)  # noqa: E731
     assert story.db.transaction(work, source="test") == 0
-    assert story.call(plan, 2) == {"hide": [], "show": []}
-    assert story.call(plan, 5) == {"hide": [], "show": [(11, 70)]}
+    assert [story.call(plan, count)["show"] for count in (2, 5)] == [[], [(11, 70)]]
+    assert story.call(plan, 2)["hide"] == story.call(plan, 5)["hide"] == []
     story.call(stories.edit_scene_break, story.messages[70], visible=False, AUTO_HIDE_SCENE_COUNT=-1)
     assert story.call(plan, 2) == {"hide": [], "show": [(51, 70)]}
     assert story.refresh(AUTO_HIDE_SCENE_COUNT=-1)["shown"] == []
@@ -442,9 +413,8 @@ def test_s37_a_second_refresh_writes_nothing(story: Story) -> None:
     assert (first["hidden"], len(first["included"])) == ([(0, 9)], 30)
     with changes(story) as written:
         second = story.refresh(MESSAGE_LENGTH_THRESHOLD=1)
-    assert written == []
-    assert (second["hidden"], second["shown"], second["changed"]) == ([], [], 0)
-    assert second["included"] == first["included"]
+    told = [second[name] for name in ("hidden", "shown", "changed", "included")]
+    assert (told, written) == ([[], [], 0, first["included"]], [])
     with changes(story) as written:
         assert len(story.refresh(MESSAGE_RECAP_CONTEXT_LIMIT=10)["included"]) == 5
     assert len(written) == 1
@@ -454,10 +424,9 @@ def test_s10_a_message_left_out_later_takes_its_recap_out_of_the_prompt(story: S
     """Who leaves a message out has read its recap in a prompt, and does not know of refreshes."""
     story.recap("one", "two", "three")
     assert story.included() == [0, 1, 2]
-    story.set(story.messages[1], "exclude", True)
-    assert story.recap_text() == "one\nthree"
-    story.set(story.messages[1], "exclude", None)
-    assert story.recap_text() == "one\ntwo\nthree"
+    for value, shown in ((True, "one\nthree"), (None, "one\ntwo\nthree")):
+        story.set(story.messages[1], "exclude", value)
+        assert story.recap_text() == shown
 
 
 def test_s34_the_break_of_a_deleted_message_moves_to_the_one_before(story: Story) -> None:
@@ -465,9 +434,9 @@ def test_s34_the_break_of_a_deleted_message_moves_to_the_one_before(story: Story
     for at in (0, 2):
         assert story.call(stories.add_scene_break, story.messages[at], recap=False).stored
     assert said(story.context("what now")["history_current_chat"]) == ["four"]
-    for at, shown in ((2, ["four"]), (1, ["four"]), (0, ["four"])):
+    for at in (2, 1, 0):
         assert story.call(chat_history_cache.delete_chat_message, story.messages[at]).stored
-        assert said(story.context("what now")["history_current_chat"]) == shown
+        assert said(story.context("what now")["history_current_chat"]) == ["four"]
     assert story.call(stories.list_scenes) == []
 
 

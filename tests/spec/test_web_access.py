@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
+from unittest.mock import Mock
 
 import httpx2
 import pytest
@@ -67,13 +68,12 @@ def test_l34_every_route_without_token_is_401(app: FastAPI, client: TestClient) 
 
 
 def test_l34_a_wrong_token_or_cookie_is_401_and_the_right_one_is_taken(client: TestClient, caplog: Any) -> None:
-    for wrong in ("", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "ключ"):
-        for kind in ("Bearer ", "bearer "):
-            assert client.get(LISTED, headers={"Authorization": f"{kind}{wrong}".encode()}).status_code == 401
-    for wrong in ("", "x", "1.2.3", "9999999999.aa.bb", "9999999999..", "ü.ü.ü"):
-        cookie = {"cookie": f"prompt_engine_admin={wrong}".encode()}
-        assert client.get(LISTED, headers=cookie).status_code == 401, wrong
-    assert client.get(LISTED, headers={"Authorization": f"Basic {TOKEN}"}).status_code == 401
+    wrong = ("", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "ключ")
+    shown = [("Authorization", f"{kind} {token}") for token in wrong for kind in ("Bearer", "bearer")]
+    cookies = ("", "x", "1.2.3", "9999999999.aa.bb", "9999999999..", "ü.ü.ü")
+    shown += [("cookie", f"prompt_engine_admin={cookie}") for cookie in cookies]
+    for name, value in (*shown, ("Authorization", f"Basic {TOKEN}")):
+        assert client.get(LISTED, headers={name: value.encode()}).status_code == 401, value
     assert client.get(LISTED, params={"token": TOKEN}).status_code == 401
     assert client.get(LISTED, headers=BEARER).status_code == 200
     assert TOKEN[:-1] not in caplog.text
@@ -141,11 +141,9 @@ def test_l34_the_cookie_alone_changes_nothing_unless_the_request_says_where_it_i
 def test_l34_an_operator_may_allow_names(db: Database, clock: Clock) -> None:
     asked = {**BEARER, "Host": "box.lan:80"}
     for app, by_name, by_address in (
-        (made(db, allowed_hosts=["Box.lan"]), 200, 421),
-        (made(db, allowed_hosts=["*"]), 200, 200),
-        (made(db, Settings(admin_host="box.lan")), 200, 421),
-        (made(db, Settings(admin_host="0.0.0.0")), 421, 200),
-    ):
+        (made(db, allowed_hosts=["Box.lan"]), 200, 421), (made(db, allowed_hosts=["*"]), 200, 200),
+        (made(db, Settings(admin_host="box.lan")), 200, 421), (made(db, Settings(admin_host="0.0.0.0")), 421, 200),
+    ):  # fmt: skip
         with client_of(app) as client:
             assert client.get(LISTED, headers=asked).status_code == by_name
             assert client.get(LISTED, headers={**BEARER, "Host": "192.168.1.7"}).status_code == by_address
@@ -171,11 +169,10 @@ def test_l34_a_host_mounts_it_into_its_own_application(db: Database, clock: Cloc
     with client_of(host) as client:
         assert client.get("/hello").json() == "hello"
         place = "/tools/admin"
-        assert client.get(f"{place}/relationship/recent").status_code == 401
-        assert client.get(f"{place}/relationship/recent", headers=BEARER).status_code == 200
+        assert [client.get(f"/tools{LISTED}", headers=each).status_code for each in ({}, BEARER)] == [401, 200]
         answer = client.post(f"{place}/login", data={"token": TOKEN})
         assert answer.headers["location"] == f"{place}/" and f"Path={place};" in answer.headers["set-cookie"]
-        assert client.get(f"{place}/relationship/recent").status_code == 200
+        assert client.get(f"/tools{LISTED}").status_code == 200
         assert client.get(place).headers["location"] == f"{place}/"
         assert f'href="{place}/"' in client.get("/tools/").text
         assert client.get("/tools/v1/memories").status_code == 401
@@ -288,14 +285,11 @@ def test_r12_a_token_reads_and_changes_nothing_of_others(world: World) -> None:
 
 def test_r12_a_participants_token_deletes_no_memory_of_others(world: World) -> None:
     host, bob = world.visitor(), world.visitor("scope", "web/bob")
-    shared = [
+    *shared, by_host = (
         host.post("/v1/memories", {"text": f"The room has {n} seats.", "participant": who})["id"]
-        for n, who in enumerate((None, "web/ann"))
-    ]
-    own = [
-        host.post("/v1/memories", {"text": "Bob has a seat.", "participant": "web/bob"})["id"],
-        bob.post("/v1/memories", {"text": "I have a seat."})["id"],
-    ]
+        for n, who in enumerate((None, "web/ann", "web/bob"))
+    )
+    own = [by_host, bob.post("/v1/memories", {"text": "I have a seat."})["id"]]
     assert {each["id"] for each in bob.ask("GET", "/v1/memories")["items"]} == {*shared, *own}
     for each in shared:
         assert bob.ask("DELETE", f"/v1/memories/{each}", 403)["error"] == "forbidden"
@@ -335,16 +329,14 @@ def test_r13_a_key_without_an_interface_is_refused(world: World) -> None:
     host = world.visitor()
     reply, search = {"text": "Ok."}, {"query": "therapist"}
     for path, body, name in (
-        ("/v1/turns", {"message": said("My therapist is Dr Quill.", path="olga"), "reply": reply},
-         "message.interface_path"),
+        ("/v1/turns", {"message": said("My therapist left.", path="olga"), "reply": reply}, "message.interface_path"),
         ("/v1/prompt", {"message": said("Hi", path="/olga")}, "message.interface_path"),
         ("/v1/search", {**search, "conversation": "olga"}, "conversation"),
         ("/v1/search", {**search, "participant": "web/"}, "participant"),
     ):  # fmt: skip
         answer = host.post(path, body, 422)
-        assert (answer["fields"], answer["message"]) == (
-            [name], f"{name}: input should have an interface before a slash, such as web/ann."
-        )  # fmt: skip
+        assert answer["fields"] == [name]
+        assert answer["message"] == f"{name}: input should have an interface before a slash, such as web/ann."
     assert host.post("/v1/search", search)["hits"] == []
 
 
@@ -394,35 +386,28 @@ def test_r13_a_body_that_does_not_come_is_given_up() -> None:
     async def never() -> Any:
         await asyncio.sleep(60)
 
-    async def read() -> None:
-        await guard.read_body(never, 10, 0.05)
-
     with pytest.raises(Refused) as caught:
-        asyncio.run(read())
+        asyncio.run(guard.read_body(never, 10, 0.05))
     assert (caught.value.status_code, caught.value.answer.error) == (408, "too_slow")
 
 
 def test_r13_allowed_origins_are_exact(db: Database) -> None:
     token = tokens.add_token("host", db=db)["token"]
     with client_of(made(db, Settings(allowed_origins=("https://chat.example",)))) as client:
-        for origin, status in (("https://chat.example", 200), ("https://chat.example.evil", 403),
-                               ("http://chat.example", 403)):  # fmt: skip
+        good = "https://chat.example"
+        for origin in (good, f"{good}.evil", "http://chat.example"):
             answer = client.get("/v1/memories", headers={**bearer(token), "Origin": origin})
-            assert answer.status_code == status
-            assert answer.headers.get("access-control-allow-origin") == (origin if status == 200 else None)
-        asked = {"Origin": "https://chat.example", "Access-Control-Request-Method": "POST",
-                 "Access-Control-Request-Headers": "authorization"}  # fmt: skip
-        assert client.options("/v1/search", headers=asked).status_code == 200
+            assert answer.status_code == (200 if origin == good else 403)
+            assert answer.headers.get("access-control-allow-origin") == (origin if origin == good else None)
+        wanted = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+        assert client.options("/v1/search", headers={"Origin": good, **wanted}).status_code == 200
 
 
 def test_r13_what_fails_unforeseen_tells_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise RuntimeError("secret 7321")
-
-    monkeypatch.setattr("core.lifelong.search_items", fail)
-    answer = world.client.get("/v1/memories", headers=bearer(world.visitor().token))
-    assert answer.status_code == 500 and "7321" not in answer.text
-    assert set(answer.json()) == {"error", "message", "fields"}
+    failure = Mock(side_effect=RuntimeError("secret 7321"))
+    monkeypatch.setattr("core.lifelong.search_items", failure)
+    answer = world.visitor().ask("GET", "/v1/memories", 500)
+    assert failure.called and "7321" not in str(answer) and set(answer) == {"error", "message", "fields"}
 
 
 def test_r13_websockets_are_closed(world: World) -> None:
@@ -449,18 +434,17 @@ def test_r12_of_many_people_each_is_told_their_own_by_every_face(faces: ProxyWor
 
     people = [(f"{faces.persona}{'b' if n % 2 else ''}", f"user{n // 2}", n) for n in range(PEOPLE)]
     with httpx2.Client(base_url=faces.url, timeout=PATIENCE_SECONDS, trust_env=False) as client:
-        held = {}
+        heads = []
         for persona, who, n in people:
             one = Scope(persona, participant=f"proxy/{who}")
-            own = held[n] = tokens.add_token("scope", db=faces.db, scope=one)["token"]
-            message = {"text": f"My secret word is canary{n}x, for the green door.", "interface_path": f"proxy/{who}",
-                       "from_user": {"id": who}, "message_id": f"m{n}"}  # fmt: skip
-            body = {"messages": [{"message": message}]}
-            answer = client.post("/v1/messages", json=body, headers={"Authorization": f"Bearer {own}"})
+            heads.append(bearer(tokens.add_token("scope", db=faces.db, scope=one)["token"]))
+            message = said(
+                f"Say canary{n}x at the green door: my secret word.", who, f"proxy/{who}", message_id=f"m{n}"
+            )
+            answer = client.post("/v1/messages", json={"messages": [{"message": message}]}, headers=heads[n])
             assert answer.status_code == 200, answer.text
         question = "What is the secret word for the green door?"
-        for persona, who, n in people:
-            head = {"Authorization": f"Bearer {held[n]}"}
+        for (persona, who, n), head in zip(people, heads, strict=True):
             wanted = {"query": question, "limit": 100}
             streams = {**head, "Accept": "application/json, text/event-stream"}
             told = [client.post("/mcp", json=asked("memory_search", **wanted), headers=streams).text,
