@@ -89,27 +89,20 @@ def test_f70_an_id_that_cannot_be_one_is_refused_by_name(stage: Stage, value: An
 
 
 CONNECTIONS = {
-    "postgres://u:canary-pw@h/n": "scheme",
-    "mysql://u:canary-pw@h": "names no database",
-    "mysql://u:canary-pw@127.0.0.1:1/n": "could not be reached",
-    "sqlite:////no/such/folder/x.db": "does not exist",
-    "persona.db": "'persona.db' is not a connection string",
-    "mysql://u:canary-pw@h:port/n": "connection string",
+    "postgres://u:canary-pw@h/n": "scheme", "mysql://u:canary-pw@h": "names no database",
+    "mysql://u:canary-pw@127.0.0.1:1/n": "could not be reached", "sqlite:////no/such/folder/x.db": "does not exist",
+    "persona.db": "'persona.db' is not a connection string", "mysql://u:canary-pw@h:port/n": "connection string",
     "mysql://u:canary-pw@h/n?tls=maybe": "off, on or verify",
     "mysql://u:canary-pw@h/n?tls_ca=/no/such/file": "cannot be read as certificates",
-    "mysql://u:canary-pw\udcff@h/n": "character",
-    "mysql://u:canary-pw@..../n": "host",
-    "sqlite:///a\0b.db": "character",
-    "sqlite://persona.db": "sqlite:///persona.db",
-    "sqlite://u:canary-pw@h/persona.db": "three slashes",
-    "sqlite:///a?b.db": "%3F",
+    "mysql://u:canary-pw\udcff@h/n": "character", "mysql://u:canary-pw@..../n": "host",
+    "sqlite:///a\0b.db": "character", "sqlite://persona.db": "sqlite:///persona.db",
+    "sqlite://u:canary-pw@h/persona.db": "three slashes", "sqlite:///a?b.db": "%3F",
     "mysql://u:canary-pw@h/n?tls": "Behind the question mark",
     "mysql://u:canary-pw@h/n?tls=": "Behind the question mark",
     "mysql://u:canary-pw@h/n?canary-pw=1": "Behind the question mark",
-    "mysql://u:canary-pw@h/n?tls=canary-pw": "off, on or verify",
-    "sqlite:///x.db?mode=memory": "mode=ro",
+    "mysql://u:canary-pw@h/n?tls=canary-pw": "off, on or verify", "sqlite:///x.db?mode=memory": "mode=ro",
     "sqlite:///x.db?mode=ro&timeout=5": "mode=ro",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("url", "said"), CONNECTIONS.items())
@@ -185,32 +178,34 @@ def test_f73_a_login_that_fails_says_what_to_look_at(db: Database) -> None:
         db.transaction(lambda c: c.exec_driver_sql("DROP USER tls_only"), source="test")
 
 
-@pytest.mark.parametrize(
-    ("name_given", "given_value"), [("db", "sqlite:///never-opened.db"), ("db", 7), ("settings", 7)]
-)
+@pytest.mark.parametrize(("name", "value"), [("db", "sqlite:///never-opened.db"), ("db", 7), ("settings", 7)])
 def test_g25_what_is_no_handle_and_no_settings_is_no_error_from_the_depths_of_any_door(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name_given: str, given_value: object
+    own_folder: Path, name: str, value: object
 ) -> None:
     """What a call does not need it need not look at; what it takes for a handle it names."""
-    monkeypatch.chdir(tmp_path)
     wrong, refused = [], 0
-    public = {name: value for name, value in vars(aio).items() if inspect.iscoroutinefunction(value)}
-    for name in set(public) - {"configure"}:  # which takes a connection string
-        call = inspect.unwrap(public[name])
-        parameters = read_signature(call).parameters
-        if name_given not in parameters:
+    for called in set(PUBLIC) - {"configure"}:  # which takes a connection string
+        call = PUBLIC[called]
+        if name not in read_signature(call).parameters:
             continue
-        needed = [each for each in parameters.values() if each.default is each.empty and "VAR" not in each.kind.name]
-        given = {each.name: _anything(each) for each in needed}
         try:
-            call(**{**given, name_given: given_value})
+            call(**{**_needed(call), name: value})
         except (AttributeError, TypeError) as error:
             refused += 1
-            expected = f"{name_given} is of type {type(given_value).__name__}. Pass "
-            wrong += [f"{name}: {error}"] * (not str(error).startswith(expected))
+            expected = f"{name} is of type {type(value).__name__}. Pass "
+            wrong += [f"{called}: {error}"] * (not str(error).startswith(expected))
         except (CoreError, ValueError):
             pass
     assert wrong == [] and refused > 100
+
+
+PUBLIC = {name: inspect.unwrap(call) for name, call in vars(aio).items() if inspect.iscoroutinefunction(call)}
+
+
+def _needed(call: Callable[..., Any]) -> dict[str, object]:
+    """Return a value for each argument that has no default."""
+    needed = [each for each in read_signature(call).parameters.values() if each.default is each.empty]
+    return {each.name: _anything(each) for each in needed if "VAR" not in each.kind.name}
 
 
 def _anything(parameter: inspect.Parameter) -> object:
@@ -222,13 +217,12 @@ def _anything(parameter: inspect.Parameter) -> object:
     return ["x"] if "Sequence" in kind or "list" in kind or "Iterable" in kind else "x"
 
 
+TURN = {"user": "tg/7", "channel": "tg/42"}
 ENDLESS: dict[str, Callable[[Stage, Any], Any]] = {
     "a recent conversation": lambda stage, items: _call(stage, add_recent_conversation, items),
     "a short-term entry": lambda stage, items: _call(stage, store_short_term_memory, "tg/7", "tg/42", items),
-    "a turn": lambda stage, items: _call(stage, write_turn, {"user": "tg/7", "channel": "tg/42"}, "hi", messages=items),
-    "answers": lambda stage, items: _call(
-        stage, write_turn, {"user": "tg/7", "channel": "tg/42", "messages": ["hi"]}, responses=items
-    ),
+    "a turn": lambda stage, items: _call(stage, write_turn, TURN, "hi", messages=items),
+    "answers": lambda stage, items: _call(stage, write_turn, TURN, responses=items, messages=["hi"]),
     "what was recalled": lambda stage, items: _call(stage, silently_record_memory, "I like tea", recalled=items),
     "items to delete": lambda stage, items: _call(stage, delete_items, items),
     "people to search": lambda stage, items: _call(stage, search_items, participant=items),
@@ -270,21 +264,17 @@ def test_f60_the_first_call_by_position_works_or_names_what_is_missing(migrated_
         insert_memory("Ann keeps a cat.", db=db)
         assert [hit["snippet"] for hit in search_memories("cat", db=db)] == ["Ann keeps a cat."]
         assert explain_search("cat", db=db)[0] == search_memories("cat", db=db)
+        told = r"forget\('web/ann'\) does not say what .* forget\(participant='web/"
         for call in (lambda: forget("web/ann", db=db), lambda: asyncio.run(aio.forget("web/ann", db=db))):
-            with pytest.raises(
-                MessageError, match=r"forget\('web/ann'\) does not say what .* forget\(participant='web/"
-            ):
+            with pytest.raises(MessageError, match=told):
                 call()
 
 
 def test_g25_an_argument_that_is_unknown_is_named_with_the_function_that_was_called(stage: Stage) -> None:
-    public = {name: call for name, call in vars(aio).items() if inspect.iscoroutinefunction(call)}
-    wrong = []
-    for name in ("build_context", "configure", "free_memory_search", "insert_memory", "open_database", "scope_of"):
-        del public[name]  # these declare their arguments otherwise
-    for called in (explain_search, *(inspect.unwrap(each) for each in public.values())):
-        needed = [each for each in read_signature(called).parameters.values() if each.default is each.empty]
-        given = {each.name: _anything(each) for each in needed if "VAR" not in each.kind.name}
+    otherwise = {"build_context", "configure", "free_memory_search", "insert_memory", "open_database", "scope_of"}
+    declared, wrong = PUBLIC.keys() - otherwise, []
+    for called in (explain_search, *(PUBLIC[name] for name in declared)):
+        given = _needed(called)
         blank = {name: "" if value == "x" else value for name, value in given.items()}
         for each in (given, blank):
             try:
@@ -295,7 +285,7 @@ def test_g25_an_argument_that_is_unknown_is_named_with_the_function_that_was_cal
             except (CoreError, ValueError):
                 pass  # another value was refused before
     assert not wrong, "\n".join(wrong)
-    assert len(public) > 100
+    assert len(declared) > 100
 
 
 PASSWORD, KEY, TOKEN = "canary-pw-7f3a", "canary-key-7f3a", "canary-token-7f3a"
@@ -307,11 +297,9 @@ AWAY = f"mysql://user:{PASSWORD}@127.0.0.1:1/none"
 def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     values = dict.fromkeys(SECRET_FILES.values(), TOKEN) | {"DATABASE_URL": AWAY, "LLM_API_KEY": KEY}
-    for name, value in values.items():
+    limits = {"LLM_BASE_URL": "http://127.0.0.1:1/v1", "LLM_TIMEOUT_SECONDS": "1", "DB_TIMEOUT_SECONDS": "0.5"}
+    for name, value in {**values, **limits}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:1/v1")
-    monkeypatch.setenv("LLM_TIMEOUT_SECONDS", "1")
-    monkeypatch.setenv("DB_TIMEOUT_SECONDS", "0.5")
     yield tmp_path
     db.configure()
 

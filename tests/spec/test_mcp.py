@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -24,8 +25,6 @@ from core.web.mcp import tools
 from tests.spec.hostile import HOSTILE
 from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Caller, Transport, World, refused, serving, told
 from tests.store.world import own_scope
-
-SECRET = "zqsecret"
 
 
 @pytest.fixture
@@ -148,37 +147,32 @@ def test_r8_each_tool_says_what_it_takes_gives_and_does(call: Caller) -> None:
 @pytest.mark.slow
 def test_r8_what_is_deleted_can_be_restored(world: World, call: Caller) -> None:
     """Forgetting is an operator's: no tool removes anything for good."""
-    ids = {}
-    ids["saved"] = told(call("memory_save", text="Ann likes tea"))["id"]
+    saved = told(call("memory_save", text="Ann likes tea"))["id"]
     call("turn_save", user_text="Please call me Jo.", assistant_text="Yes, Jo.")
-    ids["wish"] = told(call("memory_list", kind="instruction"))["memories"][0]["id"]
-    changed = told(call("memory_update", id=ids["wish"], text="Please call me Kim."))
+    wish = told(call("memory_list", kind="instruction"))["memories"][0]["id"]
+    changed = told(call("memory_update", id=wish, text="Please call me Kim."))
     assert changed["done"]
-    ids["wish"] = changed["id"]
-    for item in ids.values():
+    ids = [saved, changed["id"]]
+    for item in ids:
         assert told(call("memory_delete", id=item))["done"]
         assert "names nothing here" in refused(call("memory_delete", id=item))
         assert "names nothing here" in refused(call("memory_update", id=item, text="x"))
     assert told(call("memory_list"))["total"] == 0
-    asking = world.asking
-    assert lifelong.restore_items([int(each) for each in ids.values()], **asking).count == 2
-    assert [each["text"] for each in conversations.list_saved_memories(**asking)] == ["Ann likes tea"]
-    assert [each["text"] for each in conversations.list_saved_memories(kind="instruction", **asking)] == [
-        "Please call me Kim."
-    ]
+    assert lifelong.restore_items([int(each) for each in ids], **world.asking).count == 2
+    for kind, text in (("saved", "Ann likes tea"), ("instruction", "Please call me Kim.")):
+        assert [each["text"] for each in told(call("memory_list", kind=kind))["memories"]] == [text]
 
 
 def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World, call: Caller) -> None:
+    """Also when the id is sent as text, or as a number with a point."""
     clock: Any = world.db.clock
-    for number in range(3):
-        turn = told(call("turn_save", user_text="Hi", assistant_text="Hello", message_id=2**60))
+    for number, message_id in enumerate((2**60, float(2**60), str(2**60))):
+        turn = told(call("turn_save", user_text="Hi", assistant_text="Hello", message_id=message_id))
         clock.forward(hours=1)  # equal texts at once would be one without an id, too
         assert [turn[who]["stored"] for who in ("user", "assistant")] == [number == 0] * 2
         assert turn["user"]["reason"] == ("duplicate" if number else "") and turn["user"]["notes"] == []
-    lines = load_chat_history(ANN, **world.asking)
-    assert [(line["sender_id"], line["sender_name"], line["text"]) for line in lines] == [
-        ("ann", "ann", "Hi"), ("self", world.persona, "Hello"),
-    ]  # fmt: skip
+    lines = [(each["sender_id"], each["sender_name"], each["text"]) for each in load_chat_history(ANN, **world.asking)]
+    assert lines == [("ann", "ann", "Hi"), ("self", world.persona, "Hello")]
     (moment,) = short_term.get_for_user(ANN, **world.asking)
     assert [each["content"] for each in moment["messages"]] == ["Hi", "Hello"]
 
@@ -186,10 +180,9 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World, call: Caller)
 @pytest.mark.slow
 def test_r38_tools_act_on_everything_a_search_shows(world: World, call: Caller) -> None:
     """What `turn_save` stored could be found and not be forgotten."""
-    asking = world.asking
-    lifelong.add_facts_with_meta(["zqword is a memory"], **asking)
-    ai_diary.add_diary_entry("zqword is a day", "zqword was fun", **asking)
-    save_chat_message(ANN, "zqword is a line", "Ann", message_id="z1", **asking)
+    lifelong.add_facts_with_meta(["zqword is a memory"], **world.asking)
+    ai_diary.add_diary_entry("zqword is a day", "zqword was fun", **world.asking)
+    save_chat_message(ANN, "zqword is a line", "Ann", message_id="z1", **world.asking)
     call("turn_save", user_text="zqword said I", assistant_text="zqword said you", message_id="t")
 
     def hits(word: str) -> list[dict[str, Any]]:
@@ -217,10 +210,6 @@ def test_r38_numbers_and_lists_sent_as_text_are_taken_and_tags_are_saved(world: 
     assert told(call("memory_search", tags='["zqtag"]'))["count"] == 1
     assert told(call("memory_context", message="Tofu?", max_chars="2000"))["context"]
     assert told(call("memory_list", limit="1"))["count"] == 1
-    turn = {"user_text": "Hi", "assistant_text": "Hello", "message_id": 7.0}
-    assert told(call("turn_save", **turn))["user"]["stored"]
-    turn["message_id"] = "7"
-    assert not told(call("turn_save", **turn))["user"]["stored"]
     assert told(call("memory_delete", id=str(saved)))["done"]
     saved = told(call("memory_save", text="She sleeps all day.", tags=["pets"], subject="Tofu"))
     for tag in ("pets", "tofu"):
@@ -304,10 +293,8 @@ def test_r38_the_time_zone_of_the_person_dates_words(world: World, call: Caller)
     for zone, count in ((midnight, 0), (noon, 1)):
         wanted = {"query": "soup", "since": "yesterday", "until": "today", "time_zone": zone}
         assert told(call("memory_search", **wanted))["count"] == count, zone
-    shown = {
-        told(call("memory_context", message="What about soup?", time_zone=zone))["context"] for zone in (midnight, noon)
-    }
-    assert len(shown) == 2, "the line is of another day"
+    shown = [told(call("memory_context", message="What about soup?", time_zone=zone)) for zone in (midnight, noon)]
+    assert shown[0]["context"] != shown[1]["context"], "the line is of another day"
 
 
 def test_c11_a_saved_text_keeps_its_lines(call: Caller) -> None:
@@ -346,21 +333,27 @@ def test_c12_a_turn_begins_and_ends_an_instruction_and_a_saved_fact_does_not(cal
     assert wishes() == []
 
 
+def read_pages(call: Caller, **more: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the answers of the pages of a list, as they are sent and as they are read."""
+    cursor: str | None = ""
+    while cursor is not None:
+        result = call("memory_list", cursor=cursor, **more)
+        page = told(result)
+        yield result, page
+        cursor = page["next_cursor"]
+
+
 @pytest.mark.slow
 def test_r38_a_list_comes_in_pages_and_each_text_once(world: World, call: Caller) -> None:
     """A list of 230 memories was 230 kB, most of it twice, and nothing could ask for a part."""
     texts = [f"fact {number:03} about plates" for number in range(230)]
     lifelong.add_facts_with_meta(texts, **world.asking)
     seen: list[str] = []
-    cursor: str | None = ""
-    while cursor is not None:
-        result = call("memory_list", cursor=cursor)
-        page = told(result)
+    for result, page in read_pages(call):
         assert page["count"] <= 50 and page["total"] == 230
         sent = result.model_dump_json()
         assert all(sent.count(memory["text"]) == 1 for memory in page["memories"]) and len(sent) < 20_000
         seen += [memory["text"] for memory in page["memories"]]
-        cursor = page["next_cursor"]
     assert sorted(seen) == texts
 
 
@@ -369,19 +362,13 @@ def test_r38_a_list_ends_at_its_last_page(world: World, call: Caller, monkeypatc
     monkeypatch.setattr(table_reading, "MOST_COUNTED", 10)
     lifelong.add_facts_with_meta([f"fact {number}" for number in range(30)], **world.asking)
     for limit in (7, 10):
-        seen: list[str] = []
-        cursor: str | None = ""
-        while cursor is not None:
-            page = told(call("memory_list", cursor=cursor, limit=limit))
-            seen += [memory["text"] for memory in page["memories"]]
-            cursor = page["next_cursor"]
+        seen = [memory["text"] for _, page in read_pages(call, limit=limit) for memory in page["memories"]]
         assert len(set(seen)) == len(seen) == 30
 
 
 def test_r8_the_id_of_an_instruction_stays_when_it_is_edited(world: World, call: Caller) -> None:
     """The next change by the id that the agent knows said that there is no such memory."""
-    asking = world.asking
-    row = conversations.add_saved_memory("Call me Jo.", kind="instruction", **asking).id
+    row = conversations.add_saved_memory("Call me Jo.", kind="instruction", **world.asking).id
     for text in ("Call me Joe.", "Call me Josephine.", "Always answer in German."):
         assert told(call("memory_update", id=row, text=text))["id"] == row
         (listed,) = told(call("memory_list", kind="instruction"))["memories"]
@@ -463,9 +450,6 @@ def test_the_block_never_is_longer_than_asked(world: World, call: Caller) -> Non
 
 
 def test_what_is_no_error_of_ours_says_its_class_alone(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise KeyError(f"{SECRET} of somebody")
-
-    monkeypatch.setattr(tools, "search_items", fail)
+    monkeypatch.setattr(tools, "search_items", Mock(side_effect=KeyError("zqsecret of somebody")))
     text = refused(call("memory_list"))
-    assert "KeyError" in text and SECRET not in text
+    assert "KeyError" in text and "zqsecret" not in text

@@ -254,24 +254,21 @@ def test_p75_the_faces_show_the_same_profile(stage: Stage, world: World, operato
     assert "What they told of themselves" in page and "I can&#39;t stand lilies." in page
 
 
-PLAIN = Settings()
-
-
 def given(stage: Stage, **more: Any) -> dict[str, Any]:
-    return {"db": stage.db, "settings": PLAIN, "scope": stage.scope(), **more}
+    return {**stage.asking(), **more}
 
 
 def get(stage: Stage, who: Any = "tg/ann", **more: Any) -> Any:
     return relationships.get(who, **given(stage, **more))
 
 
+def touch(stage: Stage, who: Any = "tg/ann", *name: Any, **more: Any) -> Any:
+    return relationships.ensure_and_touch(who, *name, **given(stage, **more))
+
+
 def adjust(stage: Stage, who: Any = "tg/ann", *deltas: Any, **more: Any) -> Any:
     own = {name: more.pop(name) for name in ("db", "settings", "scope") if name in more}
     return relationships.adjust(who, *deltas, **more, **given(stage, **own))
-
-
-def touch(stage: Stage, who: Any = "tg/ann", *name: Any, **more: Any) -> Any:
-    return relationships.ensure_and_touch(who, *name, **given(stage, **more))
 
 
 def rows(stage: Stage, table: Any = user_relationships) -> int:
@@ -350,7 +347,7 @@ def test_l26_saved_messages_count_interactions_by_themselves(stage: Stage) -> No
     assert (ann["interaction_count"], ann["username"], ann["affinity"]) == (3, "Ann", 0) and ann["last_interaction"]
     for _ in range(2):  # what is there already counts once
         chat_history_cache.save_chat_message("tg/42", "hi", "Bob", "bob", NOW, message_id="m1", **given(stage))
-    assert relationships.get("tg/bob", **given(stage))["interaction_count"] == 2
+    assert get(stage, "tg/bob")["interaction_count"] == 2
     assert {each["user_id"] for each in relationships.list_recent(**given(stage))} == {"tg/ann", "tg/bob"}
     assert "relationship" not in stage.context("hi")  # nothing has moved it yet
     assert adjust(stage, "tg/ann", trust_delta=1, touch=False).stored
@@ -362,21 +359,19 @@ def test_l26_l29_a_message_ends_the_fading_and_keeps_one_relationship_of_linked_
     link_participants("tg/ann", "dc/7", **given(stage))
     with later(stage, days=30):
         stage.say("back again", path="dc/1", who="7")
-        ann = relationships.get("tg/ann", **given(stage))
-        assert (ann["affinity"], ann["interaction_count"]) == (20, 2)
+        assert (get(stage)["affinity"], get(stage)["interaction_count"]) == (20, 2)
     with later(stage, days=60):
-        assert relationships.get("tg/ann", **given(stage))["affinity"] == 10
+        assert get(stage)["affinity"] == 10
     assert len(relationships.list_recent(**given(stage))) == 1
 
 
 def test_l26_nothing_is_counted_of_somebody_who_wants_nothing_kept(stage: Stage) -> None:
     set_privacy("tg/bob", "partial", **given(stage))
     stage.say("hello there", who="Bob")
-    assert relationships.get("tg/bob", **given(stage))["interaction_count"] == 0
     stage.say("hello there")
     set_privacy("tg/ann", "partial", **given(stage))
     stage.say("how are you?")
-    assert relationships.get("tg/ann", **given(stage))["interaction_count"] == 1
+    assert [get(stage, who)["interaction_count"] for who in ("tg/bob", "tg/ann")] == [0, 1]
 
 
 def test_l31_the_prompt_shows_that_of_its_participant_alone(stage: Stage) -> None:

@@ -1,13 +1,13 @@
 """Rooms of one name on several servers (F81): two conversations, whichever door is used."""
 
+import itertools
 import json
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -33,7 +33,7 @@ from core.synth_core_memory import explain_search, search_memories, silently_rec
 from core.transfer.imports import import_file
 from tests.databases import traced
 from tests.spec.stage import Stage, message
-from tests.store.world import count, rows_of
+from tests.store.world import count, rows_of, run_at_once
 
 ROOM, THREAD = "irc/general", "irc/general/t1"
 SERVERS = ("alpha", "beta")
@@ -182,10 +182,8 @@ def test_f81_what_changes_a_room_leaves_that_of_the_other_server(stage: Stage) -
     assert rooms.read("alpha")["of user"] != "[]"
     close_conversation(ROOM, **by)
     assert forget(conversation=ROOM, **by)["conversations"] == 1
-    found = rooms.read("alpha")
-    assert {name for name, text in found.items() if "canary of alpha" not in text} == set()
-    assert rooms.say("alpha").reason == "duplicate"
-    assert rooms.say("beta").stored
+    assert [name for name, text in rooms.read("alpha").items() if "canary of alpha" not in text] == []
+    assert rooms.say("alpha").reason == "duplicate" and rooms.say("beta").stored
 
 
 def test_f81_a_key_cannot_be_spelled_like_that_of_another_server(stage: Stage) -> None:
@@ -195,23 +193,22 @@ def test_f81_a_key_cannot_be_spelled_like_that_of_another_server(stage: Stage) -
         rooms.say(server)
     kept = rows_of(stage.db, schema.conversations, stage.persona)
     (stored,) = [row.conversation_key for row in kept if row.server_id == "beta"]
-    with pytest.raises(MessageError):
-        chat.load_chat_history(stored, **rooms.given("alpha", "irc/other"))
-    with pytest.raises(MessageError):
-        rooms.say("alpha", stored)
     asked = message("canary", stored, who="Bob", server_id="alpha", message_id="m9")
-    for build in (build_messages, build_json_prompt, explain_json_prompt):
+    given = {"db": stage.db, "scope": stage.scope()}
+    for door in (
+        lambda: chat.load_chat_history(stored, **rooms.given("alpha", "irc/other")),
+        lambda: rooms.say("alpha", stored),
+        *(partial(build, asked, **given) for build in (build_messages, build_json_prompt, explain_json_prompt)),
+    ):
         with pytest.raises(MessageError):
-            build(asked, db=stage.db, scope=stage.scope())
+            door()
 
 
 DM: dict[str, Any] = {"server_id": "DM"}
 
 
 @pytest.mark.parametrize(("said", "first"), [
-    (DM, True), (DM, False), ({"is_private": True}, True), ({"is_private": True}, False),
-    ({**DM, "chat": {"id": "general", "type": "private"}}, True),
-    ({**DM, "chat": {"id": "general", "type": "private"}}, False),
+    *itertools.product((DM, {"is_private": True}, {**DM, "chat": {"id": "general", "type": "private"}}), (True, False)),
     # a room for several people would be that of the server which is named later
     ({**DM, "chat": {"id": "general", "type": "group_dm"}}, False),
     ({**DM, "chat": {"id": "general", "type": "group"}}, False),
@@ -237,9 +234,7 @@ def test_f81_a_message_of_no_server_is_in_no_servers_room(stage: Stage, said: di
 
 OWN: dict[str, Any] = {"server_id": "s1"}
 GROUP: dict[str, Any] = {"chat": {"id": "bob", "type": "group"}}
-OWN_CHANNELS = [
-    OWN, {**OWN, "chat": {"id": "bob"}}, {**OWN, **GROUP}, {**OWN, "is_private": False},
-]  # fmt: skip
+OWN_CHANNELS = [OWN, {**OWN, "chat": {"id": "bob"}}, {**OWN, **GROUP}, {**OWN, "is_private": False}]
 WHISPERS = [
     {"chat": {"id": "bob", "type": "private"}}, {"is_private": True}, DM, {}, {**OWN, "chat": {"type": "private"}},
 ]  # fmt: skip
@@ -353,14 +348,11 @@ def test_f12_f81_a_room_that_is_not_found_shows_nothing_stored(stage: Stage, mon
     given = {"db": stage.db, "scope": stage.scope()}
     assert chat.save_message(message("a whispered canary", "irc/bob", who="Bob", message_id="m1"), **given).stored
 
-    def fail(*_: object) -> None:
-        raise StoreReadError("The database did not answer.", source="conversations")
-
-    monkeypatch.setattr(call, "resolve_scope", fail)
+    failure = StoreReadError("The database did not answer.", source="conversations")
+    monkeypatch.setattr(call, "resolve_scope", Mock(side_effect=failure))
     asked = message("canary?", "irc/bob", who="Ann", message_id="m9", **CHANNEL)
-    report = explain_json_prompt(asked, **given)
-    assert "whispered" not in json.dumps([build_json_prompt(asked, **given), build_messages(asked, **given)])
-    assert "did not answer" in json.dumps(report, default=str)
+    shown = json.dumps([explain_json_prompt(asked, **given), build_messages(asked, **given)], default=str)
+    assert "whispered" not in shown and "did not answer" in shown
 
 
 def test_f17_a_thread_of_a_direct_message_stays_private(stage: Stage) -> None:
@@ -419,14 +411,8 @@ def test_a_scope_without_conversation_says_dm_of_what_is_saved_with_it(stage: St
 def test_f81_two_servers_that_name_a_room_at_the_same_moment_have_two(stage: Stage) -> None:
     rooms = Rooms(stage)
     for number in range(10):
-        room, both = f"irc/room-{number}", threading.Barrier(2)
-
-        def say(server: str, room: str = room, both: threading.Barrier = both) -> None:
-            both.wait()
-            assert rooms.say(server, room).stored
-
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(say, SERVERS))
+        room = f"irc/room-{number}"
+        assert all(done.stored for done in run_at_once([partial(rooms.say, server, room) for server in SERVERS]))
         for server in SERVERS:
             lines = chat.load_chat_history(room, **rooms.given(server, room))
             assert [line["text"] for line in lines] == [f"canary of {server}"]

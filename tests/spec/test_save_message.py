@@ -27,50 +27,42 @@ def by(db: Database) -> dict[str, Any]:
     return {"db": db, "settings": Settings()}
 
 
-def said(number: int, text: str, **more: Any) -> dict[str, Any]:
-    return {
-        "message_id": str(number),
-        "date": f"2026-03-10T11:{number:02}:00Z",
-        "text": text,
-        "interface_path": "discord/7",
-        "from_user": {"id": "ann", "full_name": "Ann", "username": "ann"},
-        **more,
-    }
+def said(number: int, text: str, path: str = "discord/7", **more: Any) -> dict[str, Any]:
+    made = message(text, path, message_id=str(number), **more)
+    return {**made, "date": f"2026-03-10T11:{number:02}:00Z"}
 
 
 @pytest.mark.engines()
 def test_p70_who_is_quoted_and_what_cannot_be_read(by: dict[str, Any]) -> None:
     quoted = {"text": "Lunch?", "from_user": {"id": "9", "full_name": "Bob B"}}
-    stored = save_message(said(1, "Yes", reply_to_message=quoted, is_private="true", interface_path="discord/8"), **by)
+    stored = save_message(said(1, "Yes", "discord/8", reply_to_message=quoted, is_private="true"), **by)
     assert stored.stored and any("is_private" in note for note in stored.notes)
-    prompt = build_json_prompt(said(2, "and now?", interface_path="discord/8"), **by)
+    prompt = build_json_prompt(said(2, "and now?", "discord/8"), **by)
     assert 'Bob B: "Lunch?"' in prompt["context"]["history_current_chat"][0]
 
 
 def test_p30_p70_a_line_elsewhere_has_the_title_of_its_chat(by: dict[str, Any]) -> None:
     for number, chat in enumerate(({"id": "41", "title": "Tea room"}, {"id": "42", "name": "Library"}, {"id": "43"})):
-        place = {"interface_path": f"discord/{chat['id']}", "chat": {"type": "group", **chat}}
-        assert save_message(said(number, f"hello {number}", **place), **by).stored
-    lines = build_json_prompt(said(5, "and now?", interface_path="discord/44"), **by)["context"]["history_recent"]
+        place = f"discord/{chat['id']}"
+        assert save_message(said(number, f"hello {number}", place, chat={"type": "group", **chat}), **by).stored
+    lines = build_json_prompt(said(5, "and now?", "discord/44"), **by)["context"]["history_recent"]
     places = [line.partition("]")[0] for line in lines if "hello" in line]
     assert places == ["[from Tea room", "[from Library", "[from discord/43"]
 
 
 def test_p70_a_reply_that_names_an_id_alone_quotes_the_line_stored_under_it(by: dict[str, Any]) -> None:
     """Some platforms tell the id of the answered message and no more; a message nobody stored stays without words."""
-    here = {"interface_path": "discord/21"}
-    save_message(said(1, "Who feeds the cat?", **here), **by)
-    save_message(said(2, "I do", reply_to_message={"message_id": 1}, **here), **by)
-    save_message(said(3, "Me too", reply_to_message={"message_id": "77"}, **here), **by)
-    save_message(said(4, "Nice", reply_to_message={"message_id": "1", "caption": "a cat"}, **here), **by)
-    lines = load_chat_history("discord/21", **by)
-    quoted = [line["metadata"]["reply_to"] for line in lines[1:]]
+    save_message(said(1, "Who feeds the cat?", "discord/21"), **by)
+    notes = ({"message_id": 1}, {"message_id": "77"}, {"message_id": "1", "caption": "a cat"})
+    for number, note in enumerate(notes, 2):
+        save_message(said(number, "I do", "discord/21", reply_to_message=note), **by)
+    quoted = [line["metadata"]["reply_to"] for line in load_chat_history("discord/21", **by)[1:]]
     named = [(each["username"], each["text"]) for each in quoted]
     assert named == [("Ann", "Who feeds the cat?"), ("", "[Non-text content]"), ("", "a cat")]
 
 
 def test_p70_a_message_of_attachments_alone_is_a_line_and_one_of_no_conversation_is_none(by: dict[str, Any]) -> None:
-    picture = said(1, "", interface_path="discord/pictures", attachments=[{"filename": "cat.png"}])
+    picture = said(1, "", "discord/pictures", attachments=[{"filename": "cat.png"}])
     assert save_message(picture, **by).stored
     assert [line["text"] for line in load_chat_history("discord/pictures", **by)] == ["[Attached: cat.png]"]
     assert save_message(said(2, " "), **by).reason == "empty"
@@ -83,9 +75,7 @@ def test_p70_a_reply_is_kept_by_the_id_of_what_it_answers_or_by_its_text(by: dic
     save_chat_message("discord/9", "I do", "Ann", "ann", reply_to="b1", metadata={"a": 1}, **by)
     save_chat_message("discord/9", "Me too", "Cid", "cid", reply_to={"text": "I do", "username": "Ann"}, **by)
     save_chat_message("discord/9", "Fine", "Dan", "dan", reply_to=404, **by)
-    asked = said(9, "and now?", interface_path="discord/9")
-    prompt = build_json_prompt(asked, **by)
-    lines = prompt["context"]["history_current_chat"]
+    lines = build_json_prompt(said(9, "and now?", "discord/9"), **by)["context"]["history_current_chat"]
     assert '[replied to Bob: "Who feeds the cat?"]: "I do"' in lines[1]
     assert '[replied to Ann: "I do"]: "Me too"' in lines[2]
     for wrong in (1.5, True, ["b1"]):
@@ -282,7 +272,7 @@ def shown(memory: Memory, user: str) -> str:
     return str(memory.messages(QUESTION, user=user)) + str(memory.search("Who is my cat?", user=user))
 
 
-EVES = ("eve", "Ann", "%61nn", "web%2Fann", "ann ", "self", "an", 7)
+EVES = ("eve", "Ann", "%61nn", "web%2Fann", "ann ", "self", "an", 7, 0)
 
 
 @pytest.mark.engines()
@@ -293,10 +283,16 @@ def test_f1_what_is_remembered_for_a_user_is_seen_by_no_other(memory: Memory) ->
     assert "Tofu" in shown(memory, "ann") and SECRET in str(memory.profile("ann"))
     for eve in EVES:
         user: Any = eve
+        memory.save("I feed Rex.", user=user)
+        assert "Rex" in shown(memory, user)
         assert "Tofu" not in shown(memory, user) + str(memory.profile(user)), eve
         assert memory.forget(user=user)["memories"] == 0 and "Tofu" in shown(memory, "ann"), eve
     room = {"text": "Who is my cat?", "interface_path": "web/room", "from_user": {"id": "ann"}}
     assert "Tofu" not in str(memory.messages(room)) + str(memory.messages({**room, "is_private": False}))
+    assert memory.save({**room, "text": "I fed Minka."}).stored, "a message that names its conversation is said there"
+    assert "I fed Minka." in str(memory.messages({**room, "from_user": {"id": "bob"}}))
+    lines = load_chat_history("web/room", db=memory.db, scope=Scope("iris"))
+    assert [line["text"] for line in lines] == ["I fed Minka."]
     assert memory.forget(user="ann").total > 0 and "Tofu" not in shown(memory, "ann")
 
 
@@ -320,14 +316,6 @@ def test_t57_p75_a_profile_needs_no_setting_for_its_language(memory: Memory, lan
     for said in PLAIN_STATEMENTS[language]:
         memory.save(said, user=said)
         assert [(one["text"], len(one["about"])) for one in memory.profile(said)] == [(said, 1)]
-
-
-def test_f1_a_message_that_names_its_conversation_is_said_there(memory: Memory) -> None:
-    room = {"text": "The rehearsal moves to Friday.", "interface_path": "web/room", "from_user": {"id": "ann"}}
-    assert memory.save(room).stored
-    asked = {"text": "When is the rehearsal?", "interface_path": "web/room", "from_user": {"id": "bob"}}
-    assert "moves to Friday" in str(memory.messages(asked))
-    assert [line["text"] for line in load_chat_history("web/room", db=memory.db, scope=Scope("iris"))] == [room["text"]]
 
 
 def test_f1_a_line_of_the_persona_belongs_to_the_user_it_answers(memory: Memory) -> None:
@@ -361,11 +349,6 @@ def test_f70_what_is_no_id_is_no_user(memory: Memory, user: Any) -> None:
     for call in calls if user is not None else calls[:4]:
         with pytest.raises(MessageError, match=r"^user(_id)? "):
             call()
-
-
-def test_f70_zero_is_a_user(memory: Memory) -> None:
-    memory.save(SECRET, user=0)
-    assert "Tofu" in shown(memory, 0)  # type: ignore[arg-type]
 
 
 CHAT: list[dict[str, Any]] = [
@@ -434,9 +417,6 @@ def test_f34_what_nobody_said_is_no_instruction_and_nobodys_words(memory: Memory
     assert not load_chat_history("web/ann", db=memory.db, scope=memory.scope("ann"))
     memory.save({**own, "role": "user", "type": "message"}, user="ann")
     assert "German" in memory.messages("Hello", user="ann")[0]["content"]
-
-
-def test_f34_a_result_of_a_tool_is_not_stored_for_whom_nothing_is_stored(memory: Memory) -> None:
     set_privacy("web/ann", "full", db=memory.db)
     assert memory.save({"role": "tool", "content": WISH}, user="ann").reason == "privacy"
 
