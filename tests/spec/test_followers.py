@@ -76,8 +76,11 @@ def test_p69_a_deleted_message_takes_along_all_that_was_made_of_it(stage: Stage)
     assert search_memories(keywords=[CANARY], db=stage.db, scope=stage.scope(HERE)) == []
     # what is not of this message is as it was
     assert "The weather is fine." in json.dumps(asked) and "Good luck!" in json.dumps(asked)
-    types = [job["type"] for job in jobs.list_operations(db=stage.db, scope=stage.scope(HERE))]
-    assert types.count("CONSOLIDATION") == 1
+    assert operations(stage).count("CONSOLIDATION") == 1
+
+
+def operations(stage: Stage) -> list[str]:
+    return [job["type"] for job in jobs.list_operations(**stage.asking(HERE))]
 
 
 @pytest.mark.engines()
@@ -99,8 +102,7 @@ def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage,
     here = {"settings": Settings(snippet_window="start"), "db": stage.db, "scope": stage.scope(HERE)}
     found = search_memories(keywords=["looking"], include_chat=False, **here)
     assert {hit["snippet"] for hit in found} == {"I am looking for a cat", "A quiet day."}
-    types = [job["type"] for job in jobs.list_operations(db=stage.db, scope=stage.scope(HERE))]
-    assert types.count("CONSOLIDATION") == 1
+    assert operations(stage).count("CONSOLIDATION") == 1
 
 
 def test_f84_what_a_host_makes_of_an_old_message_has_its_time(stage: Stage) -> None:
@@ -133,30 +135,32 @@ def test_p69_a_summary_goes_with_a_line_that_came_while_it_was_waiting(stage: St
     told = json.dumps({"title": "A job", "summary": f"Ann wants to go to {CANARY}."})
     jobs.run_pending(model=lambda messages: told, **by(stage, None))
     assert "conversation_summaries" in left(stage)
-    if how == "edit":
-        assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
-    elif how == "delete":
-        assert chat_history_cache.delete_chat_message(said, **by(stage)).stored
-    else:
-        assert forget(participant="tg/ann", **by(stage, None)).total
-    assert left(stage) == set()
+    change = {
+        "edit": lambda: chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored,
+        "delete": lambda: chat_history_cache.delete_chat_message(said, **by(stage)).stored,
+        "forget": lambda: forget(participant="tg/ann", **by(stage, None)).total,
+    }[how]
+    assert change() and left(stage) == set()
 
 
-def instructions(stage: Stage, **more: Any) -> list[str]:
-    found = conversations.list_saved_memories(kind="instruction", **more, **by(stage))
+def instructions(stage: Stage, **asking: Any) -> list[str]:
+    found = conversations.list_saved_memories(kind="instruction", **(asking or by(stage)))
     return [each["text"] for each in found]
+
+
+def archived(stage: Stage) -> list[Any]:
+    return list(lifelong.search_items(archived=True, **by(stage))["items"])
 
 
 def test_p69_an_edited_wish_is_no_wish_any_more_and_a_deleted_one_gives_way(stage: Stage) -> None:
     said = stage.say("I'm vegetarian.")
     assert instructions(stage) == ["I'm vegetarian."]
-    chat_history_cache.edit_chat_message(said, "I was vegetarian once, as a joke.", **by(stage))
-    assert instructions(stage) == [] == lifelong.search_items(archived=True, **by(stage))["items"]
-    chat_history_cache.edit_chat_message(said, "I'm vegetarian.", **by(stage))
-    chat_history_cache.edit_chat_message(said, "I'm not vegetarian, typo", **by(stage))
-    assert instructions(stage) == [] == lifelong.search_items(archived=True, **by(stage))["items"]
-    chat_history_cache.edit_chat_message(said, "Call me Jo", **by(stage))
-    assert instructions(stage) == ["Call me Jo"]
+    for text, held in (
+        ("I was vegetarian once, as a joke.", []), ("I'm vegetarian.", ["I'm vegetarian."]),
+        ("I'm not vegetarian, typo", []), ("Call me Jo", ["Call me Jo"]),
+    ):  # fmt: skip
+        chat_history_cache.edit_chat_message(said, text, **by(stage))
+        assert (instructions(stage), archived(stage)) == (held, [])
     assert stage.context("hello", path="tg/77")["standing_wishes"] == ["[2026-03-10] Call me Jo"]
     later = stage.say("Call me Kim", minutes=40)
     assert instructions(stage) == ["Call me Kim"]
@@ -165,8 +169,7 @@ def test_p69_an_edited_wish_is_no_wish_any_more_and_a_deleted_one_gives_way(stag
     direct, here = stage.asking("tg/ann"), {"path": "tg/ann", "minutes": 30}
     stage.say("Call me Ada", **here)
     chat_history_cache.edit_chat_message(stage.say("hello", **here), "Don't call me Ada anymore", **direct)
-    found = conversations.list_saved_memories(kind="instruction", **direct)
-    assert [each["text"] for each in found] == ["Call me Jo"]
+    assert instructions(stage, **direct) == ["Call me Jo"]
 
 
 @pytest.mark.engines()
@@ -215,18 +218,17 @@ def test_p69_what_was_said_twice_stays_until_both_are_gone(stage: Stage) -> None
     assert len(instructions(stage)) == 1
     assert search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
     chat_history_cache.delete_chat_message(second, **by(stage))
-    assert instructions(stage) == [] == lifelong.search_items(archived=True, **by(stage))["items"]
+    assert instructions(stage) == [] == archived(stage)
     assert not search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
 
 
 def test_p69_what_was_captured_without_an_id_is_known_by_its_words(stage: Stage) -> None:
     """Hosts of the original hand over the text alone."""
-    said = stage.say(JOB)
-    again = stage.say("I like tea", who="Bob", minutes=9)
-    silently_record_memory(JOB, **by(stage))
-    silently_record_memory("I like tea", **by(stage))
-    chat_history_cache.delete_chat_message(said, **by(stage))
-    chat_history_cache.delete_chat_message(again, **by(stage))
+    rows = stage.say(JOB), stage.say("I like tea", who="Bob", minutes=9)
+    for text in (JOB, "I like tea"):
+        silently_record_memory(text, **by(stage))
+    for row in rows:
+        chat_history_cache.delete_chat_message(row, **by(stage))
     kept = search_memories(keywords=["tea", CANARY], include_chat=False, db=stage.db, scope=stage.scope(HERE))
     assert [hit["snippet"] for hit in kept] == ["I like tea"]
 
@@ -298,8 +300,7 @@ def test_f87_an_answer_made_with_what_is_forgotten_is_recalled_no_more(stage: St
     for path in (ELSEWHERE, "tg/78"):
         seen = str(build(message(f"What of the {canary}?", path, who="Bob"), **stage.asking(path)))
         assert "opens at nine" not in seen and "Ask again" not in seen
-    found = search_memories(query=canary, limit=20, **bob)
-    assert {hit["id"] for hit in found} == {kept}
+    assert {hit["id"] for hit in search_memories(query=canary, limit=20, **bob)} == {kept}
     assert stories.list_alternatives(ids[0], **bob) == []
     save_chat_message(ELSEWHERE, "And on Sunday?", "Bob", "bob", reply_to="The", **bob)
     assert canary not in str(load_chat_history(ELSEWHERE, **bob))
@@ -328,15 +329,14 @@ def test_p69_an_imported_answer_stays_with_its_scene_and_recap(stage: Stage, tmp
     """No model made it from the deleted line here; its prompt is unknown."""
     texts = ["Hello, Iris", "I hid the zqharbour letter", "The letter is hidden, then", "What now?", "We wait"]
     names = ["Ann", "Ann", "Iris", "Ann", "Iris"]
-    lines: list[dict[str, Any]] = []
+    tavern = form == "sillytavern"
+    lines = [{"user_name": "Ann", "character_name": "Iris", "chat_metadata": {}}] * tavern
     for number, (name, text) in enumerate(zip(names, texts, strict=True)):
-        at = f"2026-01-01T12:0{number}:00Z"
-        line = {"speaker": name, "text": text, "timestamp": at, "role": "user" if name == "Ann" else "assistant"}
-        tavern = {"name": name, "is_user": name == "Ann", "send_date": at, "mes": text}
-        lines.append(line if form == "lines" else tavern)
-    header = [] if form == "lines" else [{"user_name": "Ann", "character_name": "Iris", "chat_metadata": {}}]
+        at, is_user = f"2026-01-01T12:0{number}:00Z", name == "Ann"
+        line = {"speaker": name, "text": text, "timestamp": at, "role": "user" if is_user else "assistant"}
+        lines.append({"name": name, "is_user": is_user, "send_date": at, "mes": text} if tavern else line)
     path = tmp_path / "chat.jsonl"
-    path.write_text("\n".join(json.dumps(line) for line in [*header, *lines]))
+    path.write_text("\n".join(map(json.dumps, lines)))
     import_file(path, conversation=HERE, persona="Iris", **stage.asking())
     rows = {row.message_text: row.id for row in rows_of(stage.db, TABLES["chat_history_cache"], stage.persona)}
     stories.add_scene_break(rows[texts[0]], "The arrival", **by(stage))
@@ -362,17 +362,14 @@ TAVERN = (
 
 
 @pytest.mark.engines()
-@pytest.mark.parametrize(
-    ("deleted", "answer", "is_hidden"),
-    [
-        ("*Kaela asks the innkeeper for ale*", "*The innkeeper smiles. Outside it begins to rain*", False),
-        ("*Kaela asks the innkeeper for bread and ale*", "*The innkeeper brings bread*", True),
-        ("*Kaela smiles: her brother Tarquin died*", "*The innkeeper smiles sadly: poor Tarquin*", True),
-        ("*Kaela smiles: the ale cost 4321*", "*The innkeeper nods: 4321 it is*", True),
-        ("*Kaela smiles: I hid the ale in Brindlewick*", "*The innkeeper smiles. In Brindlewick?*", True),
-    ],
-)
-def test_f87_words_that_a_conversation_uses_all_the_time_hide_no_answer(
+@pytest.mark.parametrize(("deleted", "answer", "is_hidden"), [
+    ("*Kaela asks the innkeeper for ale*", "*The innkeeper smiles. Outside it begins to rain*", False),
+    ("*Kaela asks the innkeeper for bread and ale*", "*The innkeeper brings bread*", True),
+    ("*Kaela smiles: her brother Tarquin died*", "*The innkeeper smiles sadly: poor Tarquin*", True),
+    ("*Kaela smiles: the ale cost 4321*", "*The innkeeper nods: 4321 it is*", True),
+    ("*Kaela smiles: I hid the ale in Brindlewick*", "*The innkeeper smiles. In Brindlewick?*", True),
+])  # fmt: skip
+def test_f87_words_that_are_used_all_the_time_hide_no_answer(
     stage: Stage, deleted: str, answer: str, is_hidden: bool
 ) -> None:
     """In a role play every line has the same words; a name, number or place first said in the deleted line hides."""

@@ -25,6 +25,7 @@ from core.synth_core_memory import search_memories, silently_record_memory
 from tests.isolation.readers import BARE, READERS, WRITERS
 from tests.spec.hostile import CANARY, HOSTILE, inner_shape, shape
 from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, message, tables_with
+from tests.spec.story import Model
 from tests.store.world import verify_index
 
 FLAGS: dict[str, Any] = {"short_term_max_channels": 5, "max_prompt_chars": 0, "diary_chars": 30_000}
@@ -63,30 +64,23 @@ def plant(stage: Stage, text: str) -> None:
     lifelong.add_facts_with_meta([{"text": f"tofu fact {text}", "emotion": short[:40], "kind": "PastEvents"}], **by())
 
 
-def built(stage: Stage, text: str, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def built(stage: Stage, text: str) -> dict[str, Any]:
     short = text[:150]
-    live = {
-        HERE: [
-            {"sender_name": f"Ann {short}", "text": f"live {text}", "reply_to": {"text": text, "sender_name": short}}
-        ],
-        ELSEWHERE: [{"sender_name": f"Bob {short}", "text": f"live there {text}"}],
-    }
-    return stage.explain(
-        f"tofu {text}",
-        live,
-        from_user={"id": "ann", "username": f"u {short}", "full_name": f"n {short}"},
+    reply = {"text": text, "sender_name": short}
+    live = {HERE: [{"sender_name": f"Ann {short}", "text": f"live {text}", "reply_to": reply}],
+            ELSEWHERE: [{"sender_name": f"Bob {short}", "text": f"live there {text}"}]}  # fmt: skip
+    return stage.prompt(
+        f"tofu {text}", live, from_user={"id": "ann", "username": f"u {short}", "full_name": f"n {short}"},
         reply_to_message={"text": f"r {text}", "from_user": {"username": f"b {short}"}},
-        thread_name=f"thread {short}",
-        settings=Settings(**FLAGS),
-        **more,
-    )
+        thread_name=f"thread {short}", settings=Settings(**FLAGS),
+    )  # fmt: skip
 
 
 def prompt_of(stage: Stage, text: str) -> dict[str, Any]:
     one = Stage(stage.db)
     plant(one, text)
     set_hook("context", lambda: {"mood": text})
-    return built(one, text)[0]
+    return built(one, text)
 
 
 @pytest.fixture(scope="module")
@@ -117,15 +111,13 @@ def held(prompt: dict[str, Any]) -> None:
 def test_f30_f31_no_text_is_more_than_a_text(stage: Stage, harmless: dict[str, Any], text: str) -> None:
     prompt = prompt_of(stage, text)
     assert shape(prompt) == shape(harmless)
-    assert prompt["instructions"] == harmless["instructions"]
-    assert prompt["actions"] == harmless["actions"]
+    assert all(prompt[key] == harmless[key] for key in ("instructions", "actions"))
     json.loads(json.dumps(prompt, allow_nan=False).encode())
     held(prompt)
     for dialect in ("openai", "anthropic"):
-        mine, theirs = to_messages(prompt, dialect), to_messages(harmless, dialect)
-        mine = mine["messages"] if isinstance(mine, dict) else mine
-        theirs = theirs["messages"] if isinstance(theirs, dict) else theirs
-        assert [inner_shape(each) for each in mine] == [inner_shape(each) for each in theirs]
+        both = (to_messages(each, dialect) for each in (prompt, harmless))
+        mine, theirs = (made["messages"] if isinstance(made, dict) else made for made in both)
+        assert list(map(inner_shape, mine)) == list(map(inner_shape, theirs))
     small = reduce_prompt_for_llm_limit(prompt, 9000)
     assert list(small) == list(prompt) and small["instructions"] == harmless["instructions"]
 
@@ -349,8 +341,8 @@ def test_f34_what_the_host_marks_is_captured_nowhere(stage: Stage, mark: str) ->
         said = [{"content": "hello", "sender_id": "ann"}, {"content": SECRET, "sender_id": "ann", field: mark}]
         told = short_term.write_turn(None, "ok", user="tg/ann", channel=HERE, messages=said, **own)
         assert told[1] in ("", "unchanged")
-        conversations.add_recent_conversation(said, lambda messages: json.dumps(
-            {"title": "t", "summary": messages[-1]["content"][-4000:]}), wait=True, **own)  # fmt: skip
+        echo = Model(lambda request: json.dumps({"title": "t", "summary": request[-4000:]}))
+        conversations.add_recent_conversation(said, echo, wait=True, **own)
     with pytest.raises(MessageError, match="role"):
         save_chat_message(HERE, SECRET, "tool", "tool", role=mark, **own)
     assert kept(stage) == set()
@@ -362,25 +354,19 @@ def test_f34_system_lines_of_the_log_are_read_by_nobody_who_remembers(stage: Sta
     wish = f"Please always call me zqobey. {SECRET}"
     stage.say(wish, minutes=4, role="system")
     assert kept(stage) == {"chat_history_cache"}
-    asked: list[str] = []
-
-    def model(messages: list[dict[str, str]]) -> str:
-        asked.append(messages[-1]["content"])
-        return json.dumps({"title": "tofu", "summary": "They talked of tofu."})
-
-    own = stage.asking(HERE, "tg/ann")
+    model, own = Model(json.dumps({"title": "tofu", "summary": "They talked of tofu."})), stage.asking(HERE, "tg/ann")
     lifelong.consolidate_history(HERE, model=model, **own)
     lifelong.consolidate_history(HERE, **own)
     conversations.close_conversation(HERE, model, wait=True, **own)
     jobs.run_pending(model=model, **own)
-    assert asked and all("zqobey" not in each for each in asked)
+    assert model.asked and "zqobey" not in str(model.asked)
     assert kept(stage) == {"chat_history_cache"}
     assert conversations.list_saved_memories(kind="instruction", **own) == []
 
 
 def test_f34_what_was_recalled_for_a_turn_is_not_captured_in_it(stage: Stage) -> None:
-    insert_memory(SECRET, "host", "chat", ["code"], stage.scope(HERE), db=stage.db, settings=PLAIN)
-    insert_memory(SECRET + " of the door", "host", "chat", ["code"], stage.scope(HERE), db=stage.db, settings=PLAIN)
+    for text in (SECRET, SECRET + " of the door"):
+        insert_memory(text, "host", "chat", ["code"], stage.scope(HERE), db=stage.db, settings=PLAIN)
     own = stage.asking(HERE, "tg/ann")
     for turn in range(10):
         context = stage.context("what is the code zqobey?", settings=PLAIN)
