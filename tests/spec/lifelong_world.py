@@ -56,12 +56,8 @@ class Life(Stage):
 
     def rows(self, *where: Any, **columns: Any) -> list[Any]:
         """Return the items of the persona; without instructions, which are made by themselves."""
-        asked = [
-            MEMORIES.c.kind != "instruction",
-            *where,
-            *(MEMORIES.c[name] == value for name, value in columns.items()),
-        ]
-        return rows_of(self.db, MEMORIES, self.persona, *asked)
+        asked = [*where, *(MEMORIES.c[name] == value for name, value in columns.items())]
+        return rows_of(self.db, MEMORIES, self.persona, MEMORIES.c.kind != "instruction", *asked)
 
     def holding(self) -> list[Any]:
         return self.rows(MEMORIES.c.archived_at.is_(None), MEMORIES.c.superseded_by.is_(None))

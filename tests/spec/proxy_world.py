@@ -186,6 +186,12 @@ class ProxyWorld:
             yield made
             made.close()
 
+    def post(self, who: str | None = "ann", headers: Any = None, **given: Any) -> httpx2.Response:
+        """Send a request as it is given here, by the host's token and in the name of a person."""
+        named = {"X-User-Id": who} if who else {}
+        head = {"Authorization": f"Bearer {self.host}", **named, **(headers or {})}
+        return httpx2.post(f"{self.url}/v1/chat/completions", timeout=PATIENCE_SECONDS, headers=head, **given)
+
     def client(self, token: str | None = None, **headers: str) -> OpenAI:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         limits: dict[str, Any] = {"max_retries": 0, "timeout": PATIENCE_SECONDS}
@@ -216,10 +222,6 @@ class ProxyWorld:
 def chat(*texts: str) -> list[Any]:
     roles = ["user" if (len(texts) - number) % 2 else "assistant" for number in range(len(texts))]
     return [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
-
-
-def post(url: str, **given: Any) -> httpx2.Response:
-    return httpx2.post(f"{url}/v1/chat/completions", timeout=PATIENCE_SECONDS, **given)
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> bool:

@@ -38,11 +38,8 @@ class Stage:
     def asking(self, conversation: str | None = None, participant: str | None = None, **more: Any) -> dict[str, Any]:
         """Return database, settings and scope of a call; flags in upper case are settings, the rest is the scope's."""
         flags = {name.lower(): more.pop(name) for name in list(more) if name.isupper()}
-        return {
-            "db": self.db,
-            "settings": Settings(**flags),
-            "scope": self.scope(conversation, participant=participant, **more),
-        }
+        scope = self.scope(conversation, participant=participant, **more)
+        return {"db": self.db, "settings": Settings(**flags), "scope": scope}
 
     def say(
         self, text: str, path: str = HERE, who: str = "Ann", minutes: float = 60, message_id: str | None = None,
@@ -118,13 +115,8 @@ def at_once(call: Callable[[], Any], times: int) -> list[Any]:
 
 def message(text: Any = "hello", path: str | None = HERE, **fields: Any) -> dict[str, Any]:
     who = fields.pop("who", "Ann")
-    made = {
-        "message_id": fields.pop("message_id", "m-now"),
-        "date": fields.pop("date", NOW),
-        "text": text,
-        "from_user": {"id": who.lower(), "full_name": who, "username": who.lower()},
-        **fields,
-    }
+    sender = {"id": who.lower(), "full_name": who, "username": who.lower()}
+    made = {"message_id": "m-now", "date": NOW, "text": text, "from_user": sender, **fields}
     return made if path is None else {"interface_path": path, **made}
 
 

@@ -16,15 +16,20 @@ from tests.spec.stage import NOW, Stage
 from tests.spec.web_world import BEARER, Operator, client_of, made
 
 
+def show(operator: Operator, screen: str, **params: Any) -> str:
+    """Return the text of a screen."""
+    return str(operator.ask("GET", f"/page/{screen}", params=params).text)
+
+
 def test_l35_the_way_to_what_was_archived_and_since_when(operator: Operator, life: Life) -> None:
     life.item("an old one", days=400, importance=0.1)
     life.item("a new one")
     assert life.prune_ltm() == 1
     life.run_cycle()
-    archive = operator.ask("GET", "/page/memory", params={"archived": "1"}).text
+    archive = show(operator, "memory", archived="1")
     assert f'deleted or pruned <time datetime="{NOW.isoformat()}"' in archive and "a new one" not in archive
-    assert "archived <time" not in operator.ask("GET", "/page/memory").text
-    assert '<span class="state cancelled">No messages</span>' in operator.ask("GET", "/page/upkeep").text
+    assert "archived <time" not in show(operator, "memory")
+    assert '<span class="state cancelled">No messages</span>' in show(operator, "upkeep")
 
 
 def test_l23_deep_consolidation_shows_first_what_it_would_archive(operator: Operator, life: Life) -> None:
@@ -71,17 +76,17 @@ def test_l35_items_tell_people_and_conversations_by_their_names(operator: Operat
     stage.say("Good morning", path="tg/42", title="Tea room")
     life.item("Tofu is a cat", path="tg/42", participant="tg/ann")
     item = life.item("Nobody named it", path="tg/43", participant="tg/bob")
-    shown = operator.ask("GET", "/page/memory").text
+    shown = show(operator, "memory")
     assert 'title="tg/ann">of Ann<' in shown and 'title="tg/42">in Tea room<' in shown
     assert ">of tg/bob<" in shown and ">in tg/43<" in shown
-    assert f">{item}<" in operator.ask("GET", "/page/memory/item", params={"id": item}).text
+    assert f">{item}<" in show(operator, "memory/item", id=item)
 
 
 def test_l1_an_item_shows_the_messages_it_was_made_of(operator: Operator, stage: Stage) -> None:
     """What a host named otherwise, or what is gone, is left out."""
     rows = [stage.say(text, path="tg/42", minutes=age) for text, age in (("second said", 1), ("first said", 2))]
     item = Life(stage).item("Made of two", source_message_ids=[*rows, "m-7", True, None, 5, 2**62])
-    page = operator.ask("GET", "/page/memory/item", params={"id": item}).text
+    page = show(operator, "memory/item", id=item)
     assert 0 < page.index("first said") < page.index("second said") and "Ann <span" in page
 
 
@@ -90,17 +95,14 @@ def test_l35_the_list_is_narrowed_by_every_filter_of_its_form(operator: Operator
     life.item("Tofu is a cat", tags=["pet", "cat"], kind="KeyFacts", importance=0.9)
     life.item("Rex is a dog", tags=["pet"], kind="Mood", importance=0.2)
     for asked in ({"tags": "pet, cat"}, {"kinds": "KeyFacts"}, {"min_importance": "0,5"}, {"q": "cat"}):
-        shown = operator.ask("GET", "/page/memory", params=asked).text
+        shown = show(operator, "memory", **asked)
         assert "Tofu is a cat" in shown and "Rex is a dog" not in shown, asked
 
 
 def test_l35_two_channels_of_one_name_are_told_apart_by_their_servers(operator: Operator, stage: Stage) -> None:
     for server in ("Rust Club", "Tea House"):
-        chat_history_cache.save_chat_message(
-            "discord/general", f"Hello {server}", "Ann", "ann", title="#general", db=stage.db,
-            scope=Scope(stage.persona, "discord/general", server=server),
-        )  # fmt: skip
-    listed = operator.ask("GET", "/page/conversations").text
+        stage.say(f"Hello {server}", "discord/general", title="#general", server=server)
+    listed = show(operator, "conversations")
     for server in ("Rust Club", "Tea House"):
         assert f">#general · {server}</a>" in listed and f"everybody on {server}" in listed
     assert "\x1f" not in re.sub(r'"[^"]*"', "", listed)
@@ -108,14 +110,14 @@ def test_l35_two_channels_of_one_name_are_told_apart_by_their_servers(operator: 
     queued = jobs.enqueue_operation("CONVERSATION_SUMMARY", db=stage.db, scope=other)
     asked = jobs.list_operations(db=stage.db, scope=other)
     assert [(each["id"], each["conversation"]) for each in asked] == [(queued, "discord/general")]
-    assert "#general · Tea House</span>" in operator.ask("GET", "/page/upkeep").text
+    assert "#general · Tea House</span>" in show(operator, "upkeep")
 
 
 def test_r41_what_the_worker_asked_of_a_model_is_on_the_page(operator: Operator, stage: Stage) -> None:
-    assert "Nothing in the last week" in operator.ask("GET", "/page/upkeep").text
+    assert "Nothing in the last week" in show(operator, "upkeep")
     model: Any = llm.resolve(lambda messages: "Done.", Settings(), stage.db)
     llm.ask(model, [{"role": "user", "content": "x" * 995}], Settings())
-    shown = operator.ask("GET", "/page/upkeep").text
+    shown = show(operator, "upkeep")
     assert "1 call today of 1,000" in shown and ">1,000</td>" in shown
 
 
@@ -128,14 +130,14 @@ def test_l35_conversations_are_listed_with_log_scenes_and_recaps(operator: Opera
     stories.set_scene_recap(rows[40], "They went to the harbour.", **asking)
     stories.add_running_recap_version("Much tea was drunk.", 1, conversation=path, **asking)
     privacy.set_conversation_local_only(path, **asking)
-    listed = operator.ask("GET", "/page/conversations").text
+    listed = show(operator, "conversations")
     assert ">Tea room</a>" in listed and ">Chat with Ann</a>" in listed and ", local only<" in listed
-    assert "Tea room" not in operator.ask("GET", "/page/conversations", params={"q": "tg/ann"}).text
-    shown = operator.ask("GET", "/page/conversations/one", params={"key": path}).text
+    assert "Tea room" not in show(operator, "conversations", q="tg/ann")
+    shown = show(operator, "conversations/one", key=path)
     for part in ("line 59", "line 10", "A recap of the last line", "The harbour", "went to the harbour", "Much tea"):
         assert part in shown, part
     assert "line 9<" not in shown
-    earlier = operator.ask("GET", "/page/conversations/one", params={"key": path, "before": rows[10]}).text
+    earlier = show(operator, "conversations/one", key=path, before=rows[10])
     assert "line 9<" in earlier and "line 10<" not in earlier
     assert operator.ask("GET", "/page/conversations/one", params={"key": "tg/nowhere"}).status_code == 404
 
@@ -146,13 +148,13 @@ def test_l35_a_person_is_shown_and_forgotten_after_a_question(
     stage.say("Good morning", path="tg/ann", privacy="direct")
     life.item("Ann likes green tea", path="tg/ann", participant="tg/ann", privacy="direct")
     life.item("Bob likes rice", path="tg/42", participant="tg/bob")
-    assert ">Ann</a>" in operator.ask("GET", "/page/people").text
-    shown = operator.ask("GET", "/page/people/one", params={"key": "tg/ann"}).text
+    assert ">Ann</a>" in show(operator, "people")
+    shown = show(operator, "people/one", key="tg/ann")
     assert "<h1>Ann</h1>" in shown and "green tea" in shown and "rice" not in shown
     life.item("Ann likes plums", path="web/ann", participant="web/ann", privacy="direct")
     privacy.link_participants("tg/ann", "web/ann", db=stage.db, scope=Scope(stage.persona))
     monkeypatch.setattr("core.web.admin.pages.people.MOST_ITEMS", 1)
-    shown = html.unescape(operator.ask("GET", "/page/people/one", params={"key": "tg/ann"}).text)
+    shown = html.unescape(show(operator, "people/one", key="tg/ann"))
     (address,) = re.findall(r'href="([^"]*)">All 2 items<', shown)
     assert "1–2 of 2 items" in operator.client.get(address, headers=BEARER).text, "of every key of the person"
     tried = operator.ask("POST", "/page/forget", data={"participant": "tg/ann"}).text
@@ -170,16 +172,12 @@ def test_l35_a_person_is_shown_and_forgotten_after_a_question(
 def test_l35_a_person_nobody_has_named_is_shown_by_their_readable_key(operator: Operator, stage: Stage) -> None:
     """The proxy escapes what stands in an id; on every screen it is letters again, and the key beside it."""
     key = "proxy/J%C3%BCrgen%2525"
-    chat_history_cache.save_chat_message(
-        key, "Tea?", None, key.partition("/")[2], db=stage.db, scope=Scope(stage.persona)
-    )
-    relationships.ensure_and_touch(key, db=stage.db, scope=Scope(stage.persona))
-    for path, given in (
-        ("people", {}), ("people/one", {"key": key}), ("conversations", {}), ("conversations/one", {"key": key}),
-    ):  # fmt: skip
-        shown = operator.ask("GET", f"/page/{path}", params=given).text
+    chat_history_cache.save_chat_message(key, "Tea?", None, key.partition("/")[2], **stage.asking())
+    relationships.ensure_and_touch(key, **stage.asking())
+    for path in ("people", "people/one", "conversations", "conversations/one"):
+        shown = show(operator, path, **({"key": key} if "one" in path else {}))
         assert re.search(r">(Chat with )?proxy/Jürgen%25\s*<", shown), path
-    assert f'<span class="sub">{key}</span>' in operator.ask("GET", "/page/people").text
+    assert f'<span class="sub">{key}</span>' in show(operator, "people")
 
 
 def test_l35_an_item_is_written_by_hand(operator: Operator, life: Life) -> None:
@@ -187,9 +185,9 @@ def test_l35_an_item_is_written_by_hand(operator: Operator, life: Life) -> None:
             "participant": "tg/ann", "conversation": "tg/42", "pinned": "1"}  # fmt: skip
     assert "note=added" in operator.ask("POST", "/page/memory/add", data=form).headers["location"]
     (item,) = life.search_items(operator=True)["items"]
-    told = (item["text"], item["importance"], item["tags"], item["participant"], item["conversation"], item["pinned"])
-    assert told == ("Ann was in Rome", 0.7, ["rome", "ann"], "tg/ann", "tg/42", True)
-    assert item["provenance"] == "manual"
+    told = {"text": "Ann was in Rome", "importance": 0.7, "tags": ["rome", "ann"], "participant": "tg/ann",
+            "conversation": "tg/42", "pinned": True, "provenance": "manual"}  # fmt: skip
+    assert {name: item[name] for name in told} == told
 
 
 def _try(operator: Operator, **fields: str) -> Any:
@@ -250,11 +248,11 @@ def test_l35_the_audience_of_each_conversation_is_named(operator: Operator, stag
         "tg/ann": "direct message, local only", "web/9": "separate chat", "dc/staff": "restricted channel on Guild",
         "dc/hall": "everybody on Guild",
     }  # fmt: skip
-    page = html.unescape(operator.ask("GET", "/page/conversations").text)
+    page = html.unescape(show(operator, "conversations"))
     cells = dict(re.findall(r'data-id="([^"@]+)[^"]*".*?data-label="Who sees it">([^<]*)<', page, re.DOTALL))
     assert {key.partition("\x1f")[0]: cell for key, cell in cells.items()} == shown
     for key, said in shown.items():
-        one = html.unescape(operator.ask("GET", "/page/conversations/one", params={"key": key}).text)
+        one = html.unescape(show(operator, "conversations/one", key=key))
         assert f"<dd>{said}</dd>" in one, key
 
 

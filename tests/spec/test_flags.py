@@ -11,7 +11,6 @@ import pytest
 from core import jobs, llm, short_term, stories
 from core.calls import defaults
 from core.config import FLAGS, Settings
-from core.database.engine import Database
 from core.jobs import Worker
 from core.llm import embedder
 from core.synth_core_memory import should_remember
@@ -89,13 +88,11 @@ def _prune_max_importance(stage: Stage, value: Any) -> object:
 def _turn(stage: Stage, channel: str, hours: float = 0, lines: int = 1, **flags: Any) -> Any:
     messages = [{"content": str(n), "sender_id": "ann"} for n in range(lines)]
     at = {"user": "tg/ann", "channel": channel, "server": "s1", "at": NOW - timedelta(hours=hours)}
-    given: dict[str, Any] = {"db": stage.db, "settings": Settings(**flags), "scope": stage.scope()}
-    return short_term.write_turn({**at, "messages": messages}, [{"text": "re"}], **given)
+    return short_term.write_turn({**at, "messages": messages}, [{"text": "re"}], **stage.asking(**flags))
 
 
 def _read(stage: Stage, **flags: Any) -> list[Any]:
-    given: dict[str, Any] = {"db": stage.db, "settings": Settings(**flags), "scope": stage.scope(server="s1")}
-    return list(short_term.get_for_user("tg/ann", **given))
+    return list(short_term.get_for_user("tg/ann", **stage.asking(server="s1", **flags)))
 
 
 @probe(1, 0)
@@ -107,12 +104,12 @@ def _enable_short_term(stage: Stage, value: Any) -> object:
 @probe(12, 0.5)
 def _short_term_memory_ttl_hours(stage: Stage, value: Any) -> object:
     _turn(stage, "tg/ttl", hours=1)
-    return len(_read(stage, short_term_memory_ttl_hours=value))
+    return len(_read(stage, SHORT_TERM_MEMORY_TTL_HOURS=value))
 
 
 @probe(10, 3)
 def _short_term_memory_max_messages_per_channel(stage: Stage, value: Any) -> object:
-    _turn(stage, "tg/most", lines=9, short_term_memory_max_messages_per_channel=value)
+    _turn(stage, "tg/most", lines=9, SHORT_TERM_MEMORY_MAX_MESSAGES_PER_CHANNEL=value)
     return len(_read(stage)[0]["messages"])
 
 
@@ -120,8 +117,8 @@ def _short_term_memory_max_messages_per_channel(stage: Stage, value: Any) -> obj
 def _short_term_max_channels(stage: Stage, value: Any) -> object:
     for n in range(4):
         _turn(stage, f"tg/room{n}")
-    given: dict[str, Any] = {"db": stage.db, "settings": Settings(short_term_max_channels=value)}
-    return len(short_term.build_short_term_context("tg/ann", "tg/new", "s1", scope=stage.scope(), **given))
+    by = stage.asking(SHORT_TERM_MAX_CHANNELS=value)
+    return len(short_term.build_short_term_context("tg/ann", "tg/new", "s1", **by))
 
 
 @probe("percent", "absolute")
@@ -141,18 +138,11 @@ def _scene_min_length(stage: Stage, value: Any) -> object:
     return [each["last_index"] for each in stories.list_scenes(HERE, **story.given)]
 
 
-@pytest.fixture
-def full(db: Database) -> Stage:
-    made = Stage(db)
-    made.diary("tofu day", personal_thought="tofu thought")
-    return made
-
-
 @pytest.mark.parametrize("name", sorted(PROBES))
-def test_a_flag_changes_something(full: Stage, name: str) -> None:
+def test_a_flag_changes_something(stage: Stage, name: str) -> None:
+    stage.diary("tofu day", personal_thought="tofu thought")
     function, before, after = PROBES[name]
-    first, second = function(full, before), function(full, after)
-    assert first != second
+    assert function(stage, before) != function(stage, after)
 
 
 def test_every_flag_has_a_probe_or_is_set_where_its_noun_is_tested() -> None:

@@ -71,64 +71,43 @@ class Cell:
         jobs.run_pending(model=self.model, **self.given)
 
 
-def _line(cell: Cell) -> None:
-    save_chat_message(GROUP, "another line", "Ann", "ann", **cell.given)
-
-
-def _answer(cell: Cell) -> None:
-    save_chat_message(GROUP, "the answer", "Iris", "self", triggered_by=HER, **cell.given)
-
-
-def _short_term(cell: Cell) -> None:
-    said = [{"role": "user", "content": "hi", "speaker": "Ann", "user_id": "ann"}]
-    short_term.store_short_term_memory("ann", GROUP, said, interface="tg", **cell.given)
-
-
-def _summary(cell: Cell) -> None:
-    short_term.update_short_term_memory("ann", GROUP, "They talk of boats and tea.", interface="tg", **cell.given)
-
-
-def _fact(cell: Cell, tier: str) -> None:
-    lifelong.add_facts_with_meta([{"text": "Ann likes tea", "tier": tier}], **cell.given)
-
-
-def _diary(cell: Cell) -> None:
-    add_diary_entry("a day", user_message=WORD, involved_users=["Ann", "Bob"], **cell.given)
-
-
 def _scene(cell: Cell) -> None:
     assert stories.add_scene_break(cell.last, **cell.given).stored
     jobs.run_pending(model=cell.model, **cell.given)
 
 
-WRITERS: dict[str, tuple[str, Callable[[Cell], Any], tuple[int, int, int]]] = {
-    "their line": ("chat_history_cache", _line, (1, 1, 0)),
-    "the persona's answer": ("chat_history_cache", _answer, (1, 1, 0)),
-    "short-term capture": ("short_term_memories", _short_term, (1, 1, 0)),
-    "short-term summary": ("short_term_memories", _summary, (1, 1, 0)),
-    "session item": ("memories", lambda c: _fact(c, "session"), (1, 1, 0)),
-    "captured memory": ("memories", lambda c: silently_record_memory("I like tea", "ok", **c.given), (1, 0, 0)),
-    "saved memory": ("memories", lambda c: add_saved_memory("I like tea", **c.given), (1, 0, 0)),
-    "long-term item": ("memories", lambda c: _fact(c, "long_term"), (1, 0, 0)),
-    "diary entry": ("ai_diary", _diary, (1, 1, 1)),
-    "conversation summary": (
-        "conversation_summaries",
-        lambda c: close_conversation(GROUP, c.model, wait=True, **c.given),
-        (1, 1, 1),
-    ),
-    "message recap": ("message_recaps", lambda c: c.run("RECAP", metadata={"message_id": c.hers}), (1, 1, 0)),
-    "scene recap": ("scene_recaps", _scene, (1, 1, 1)),
-    "running recap": ("running_recaps", _scene, (1, 1, 1)),
-    "consolidated items": ("memories", lambda c: c.run("CONSOLIDATION"), (1, 1, 1)),
-}
-"""Writer to its table, what it does, and the rows it adds at none, partial and full."""
+HI = [{"role": "user", "content": "hi", "speaker": "Ann", "user_id": "ann"}]
+FACT = {"text": "Ann likes tea", "tier": "long_term"}
+
+WRITERS: dict[str, tuple[str, tuple[int, int, int], Callable[[Cell], Any]]] = {
+    "their line": ("chat_history_cache", (1, 1, 0), lambda c: save_chat_message(GROUP, "hi", "Ann", "ann", **c.given)),
+    "the persona's answer": ("chat_history_cache", (1, 1, 0), lambda c: save_chat_message(
+        GROUP, "the answer", "Iris", "self", triggered_by=HER, **c.given)),
+    "short-term capture": ("short_term_memories", (1, 1, 0), lambda c: short_term.store_short_term_memory(
+        "ann", GROUP, HI, interface="tg", **c.given)),
+    "short-term summary": ("short_term_memories", (1, 1, 0), lambda c: short_term.update_short_term_memory(
+        "ann", GROUP, "They talk of boats and tea.", interface="tg", **c.given)),
+    "session item": ("memories", (1, 1, 0), lambda c: lifelong.add_facts_with_meta(
+        [{**FACT, "tier": "session"}], **c.given)),
+    "captured memory": ("memories", (1, 0, 0), lambda c: silently_record_memory("I like tea", "ok", **c.given)),
+    "saved memory": ("memories", (1, 0, 0), lambda c: add_saved_memory("I like tea", **c.given)),
+    "long-term item": ("memories", (1, 0, 0), lambda c: lifelong.add_facts_with_meta([FACT], **c.given)),
+    "diary entry": ("ai_diary", (1, 1, 1), lambda c: add_diary_entry(
+        "a day", user_message=WORD, involved_users=["Ann", "Bob"], **c.given)),
+    "conversation summary": ("conversation_summaries", (1, 1, 1), lambda c: close_conversation(
+        GROUP, c.model, wait=True, **c.given)),
+    "message recap": ("message_recaps", (1, 1, 0), lambda c: c.run("RECAP", metadata={"message_id": c.hers})),
+    "scene recap": ("scene_recaps", (1, 1, 1), _scene), "running recap": ("running_recaps", (1, 1, 1), _scene),
+    "consolidated items": ("memories", (1, 1, 1), lambda c: c.run("CONSOLIDATION")),
+}  # fmt: skip
+"""Writer to its table, the rows it adds at none, partial and full, and what it does."""
 
 
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_f20_each_cell_of_the_table(db: Database, writer: str, level: str) -> None:
     cell = Cell(Stage(db), level)
-    table, write, added = WRITERS[writer]
+    table, added, write = WRITERS[writer]
     before = cell.count(table)
     write(cell)
     assert cell.count(table) - before == added[LEVELS.index(level)]
@@ -237,6 +216,11 @@ class Planting:
         )  # fmt: skip
         self.put("ai_diary", {}, "source_message_ids", "participant_keys")
 
+    def short(self, path: str, owner: str, *lines: tuple[str, str]) -> None:
+        said = [{"role": "user", "content": text, "speaker": who, "user_id": who} for who, text in lines]
+        given = {**self.given, "scope": self.stage.scope(path, participant=f"tg/{owner}", server="s1")}
+        short_term.store_short_term_memory(owner, path, said, "s1", interface="tg", user_name=owner, **given)
+
     def rows(self, table: str) -> list[Any]:
         t = TABLES[table]
         key = next(iter(t.primary_key.columns))
@@ -260,14 +244,7 @@ def plant_participant(p: Planting) -> dict[str, Any]:
     )  # fmt: skip
     quoted = {"reply_to": {"from_user": {"id": WHO, "full_name": WHO}, "text": f"the {w('chat')} sings"}}
     stage.say("indeed", OTHER, BOB, metadata=quoted)
-    said = [
-        {"role": "user", "content": w("short"), "speaker": WHO, "user_id": WHO},
-        {"role": "user", "content": "hm", "speaker": BOB, "user_id": BOB},
-    ]
-    scope = stage.scope(OTHER, participant=ANN, server="s1")
-    short_term.store_short_term_memory(
-        WHO, OTHER, said, "s1", interface="tg", db=p.db, settings=SETTINGS, scope=scope, user_name=WHO
-    )
+    p.short(OTHER, WHO, (WHO, w("short")), (BOB, "hm"))
     p.put("short_term_memories", {}, "server_name", "channel_name")
     p.put("short_term_memories", {"channel_id": OTHER}, "summary")
     relationships.adjust(ANN, 5, username=w("username"), realname=w("realname"), **p.given)
@@ -298,11 +275,7 @@ def plant_conversation(p: Planting) -> dict[str, Any]:
     p.item(ROOM, "tg/carol")
     p.item(None, None, source_message_ids=[row])
     p.diary(ROOM, ["carol", f"{CANARY}guest"])
-    said = [{"role": "user", "content": w("short"), "speaker": "carol", "user_id": "carol"}]
-    scope = stage.scope(ROOM, participant="tg/carol", server="s1")
-    short_term.store_short_term_memory(
-        "carol", ROOM, said, "s1", interface="tg", db=p.db, settings=SETTINGS, scope=scope
-    )
+    p.short(ROOM, "carol", ("carol", w("short")))
     p.put("short_term_memories", {"channel_id": ROOM}, "server_name", "channel_name", "summary")
     p.add("memory_jobs", type="HOST", conversation_key=ROOM)
     p.add("access_tokens", kind="scope", token_hash=bytes(32), participant_key="tg/carol", conversation_key=ROOM)
@@ -319,9 +292,8 @@ def plant_memory(p: Planting) -> dict[str, Any]:
     p.stage.say("quite other things", OTHER, BOB)
     item = p.item(None, None)
     former = p.stage.remember(f"a {p.word('former')}")
-    p.db.transaction(
-        lambda c: indexed.set_columns(c, p.db, MEMORIES, p.persona, [former], superseded_by=item), source="memories"
-    )
+    change = lambda c: indexed.set_columns(c, p.db, MEMORIES, p.persona, [former], superseded_by=item)  # noqa: E731
+    p.db.transaction(change, source="memories")
     p.add("stored_values", kind="entry", audience_id=1, memory_id=item, name=p.word("name"))
     return {"memory": item}
 
@@ -439,7 +411,7 @@ def test_f46_a_canary_in_every_text_column_is_nowhere_afterwards(
 @pytest.mark.parametrize("level", LEVELS)
 def test_f46_at_each_level_everything_of_a_person_is_found(level: str, db: Database) -> None:
     cell = Cell(Stage(db), level)
-    for write in dict.fromkeys(write for _, write, _ in WRITERS.values()):
+    for write in dict.fromkeys(write for _, _, write in WRITERS.values()):
         write(cell)
     add_diary_entry(f"She spoke of the {WORD}", user_message="tea", involved_users=["Ann"], **cell.given)
     forget(participant="tg/ann", **cell.given)

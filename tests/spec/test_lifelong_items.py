@@ -1,7 +1,7 @@
 """Memory items: stored once, found, edited, archived, restored, expired and pruned (L1 to L12, L22 to L24)."""
 
 from datetime import timedelta
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import update
@@ -20,12 +20,11 @@ from tests.store.world import index_differences, rows_of
 
 
 def test_l1_a_text_alone_has_its_defaults(life: Life) -> None:
-    done = life.add_facts_with_meta(["I like tea"], default_kind="mood")
-    item = life.get_item(done.ids[0])
-    assert (item["kind"], item["tier"], item["importance"], item["tags"], item["pinned"], item["provenance"]) == (
-        "Mood", "long_term", 0.5, [], False, "host",
-    )  # fmt: skip
-    assert (item["timestamp"], item["conversation"], item["participant"]) == (NOW.isoformat(), None, None)
+    (made,) = life.add_facts_with_meta(["I like tea"], default_kind="mood").ids
+    expected = {"kind": "Mood", "tier": "long_term", "importance": 0.5, "tags": [], "pinned": False,
+                "provenance": "host", "timestamp": NOW.isoformat(), "conversation": None}  # fmt: skip
+    item = life.get_item(made)
+    assert {name: item[name] for name in expected} == expected and item["participant"] is None
 
 
 def test_l3_facts_are_stored_once_each_and_with_a_bad_entry_none(life: Life) -> None:
@@ -36,9 +35,8 @@ def test_l3_facts_are_stored_once_each_and_with_a_bad_entry_none(life: Life) -> 
     again = life.add_facts_with_meta(entries)
     assert (again, again.merged, again.reason) == (0, 2, "duplicate") and len(life.rows()) == 2
     assert life.add_facts_with_meta([" ", None]).reason == "empty"
-    assert life.add_facts_with_meta([{"text": "c", "importance": "much"}]).notes == (
-        "importance is no number; 0.5 is used",
-    )
+    done = life.add_facts_with_meta([{"text": "c", "importance": "much"}])
+    assert done.notes == ("importance is no number; 0.5 is used",)
     with pytest.raises(MessageError, match=r"Entry 2: .*Did you mean 'KeyFacts'"):
         life.add_facts_with_meta(["d", {"text": "b", "kind": "KeyFact"}])
     assert life.rows(content="d") == []
@@ -121,21 +119,18 @@ def test_l6_a_correction_with_a_day_counted_from_now_is_said_now(life: Life) -> 
     assert index_differences(life.db, life.persona) == []
 
 
-@pytest.mark.parametrize(
-    ("before", "text", "is_done"),
-    [
-        ("TODO: send the invoice to Larsson", "DONE: sent the invoice to Larsson", True),
-        ("- [ ] write tests", "- [x] write tests", True),
-        ("Renew the passport by the 18th", "DONE: Renew the passport by the 18th", True),
-        ("Die Miete für Oma zahlen", "Erledigt: Die Miete für Oma zahlen", True),
-        ("請求書を送る", "請求書を送る(完了)", True),
-        ("TODO: renew the pasport", "TODO: renew the passport", False),
-        ("The bill is payed", "The bill is paid", False),
-        ("Ann sent the letter in May", "Ann sent the letter in May, it is done", False),
-        ("Ann likes tea", "Ann likes green tea", False),
-    ],
-)
-def test_l6_a_task_that_an_edit_marks_as_done_has_the_time_of_the_edit(
+@pytest.mark.parametrize(("before", "text", "is_done"), [
+    ("TODO: send the invoice to Larsson", "DONE: sent the invoice to Larsson", True),
+    ("- [ ] write tests", "- [x] write tests", True),
+    ("Renew the passport by the 18th", "DONE: Renew the passport by the 18th", True),
+    ("Die Miete für Oma zahlen", "Erledigt: Die Miete für Oma zahlen", True),
+    ("請求書を送る", "請求書を送る(完了)", True),
+    ("TODO: renew the pasport", "TODO: renew the passport", False),
+    ("The bill is payed", "The bill is paid", False),
+    ("Ann sent the letter in May", "Ann sent the letter in May, it is done", False),
+    ("Ann likes tea", "Ann likes green tea", False),
+])  # fmt: skip
+def test_l6_a_task_that_is_marked_as_done_has_the_time_of_the_edit(
     life: Life, before: str, text: str, is_done: bool
 ) -> None:
     """`When did I finish it?` got the day on which the task was saved; a corrected word keeps that day."""
@@ -176,10 +171,9 @@ def test_l7_archived_restored_and_counted_exactly(life: Life) -> None:
     assert [life.delete_items([each]).count for each in (one, one, 999)] == [1, 0, 0]
     assert life.found() == ["three", "two"] and life.found(archived=True) == ["one"]
     assert [life.restore_items([each]).count for each in (one, one, 999)] == [1, 0, 0]
-    done = life.delete_items([one, one, two, 999])
-    assert (done.count, done.unknown) == (2, (999,))
-    done = life.delete_items([one, three])
-    assert (done.count, done.unknown) == (1, ())
+    for ids, count, unknown in (([one, one, two, 999], 2, (999,)), ([one, three], 1, ())):
+        done = life.delete_items(ids)
+        assert (done.count, done.unknown) == (count, unknown)
     assert index_differences(life.db, life.persona) == []
     assert life.restore_items([one, two, three]).count == 3 and len(life.found()) == 3
     assert index_differences(life.db, life.persona) == []
@@ -217,23 +211,13 @@ def test_l7_tags_of_many_items_and_pins(life: Life) -> None:
 def test_g16_a_change_that_fails_leaves_everything_as_it_was(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     one = life.item("one", tags=["a"])
 
-    def broken(*_: Any, **__: Any) -> None:
-        raise StoreWriteError("injected", source="memories")
-
-    changes = {
-        "exchange": (
-            lambda: life.edit_item(one, "two"),
-            lambda: life.retag_items([one], add=["b"]),
-            lambda: life.delete_items([one]).count,
-        ),
-        "lock": (lambda: life.purge_items([one]),),
-    }
-    for step, calls in changes.items():
-        with monkeypatch.context() as patch:
-            patch.setattr(indexed, step, broken)
-            for call in calls:
-                with pytest.raises(StoreWriteError):
-                    call()
+    for step, call in (
+        ("exchange", lambda: life.edit_item(one, "two")), ("exchange", lambda: life.retag_items([one], add=["b"])),
+        ("exchange", lambda: life.delete_items([one]).count), ("lock", lambda: life.purge_items([one])),
+    ):  # fmt: skip
+        with monkeypatch.context() as patch, pytest.raises(StoreWriteError):
+            patch.setattr(indexed, step, Mock(side_effect=StoreWriteError("injected", source="memories")))
+            call()
     (row,) = life.rows()
     assert (row.content, row.archived_at, life.get_item_history(one)[0]["text"]) == ("one", None, "one")
     assert index_differences(life.db, life.persona) == []
@@ -262,7 +246,7 @@ def test_l9_an_item_a_host_stores_expires_too(life: Life) -> None:
     assert life.prune_session_by_ttl() == 1
 
 
-def test_l10_expired_session_items_are_archived_once(life: Life) -> None:
+def test_l10_l11_expired_session_items_are_archived_once(life: Life) -> None:
     for days in (6.9, 7.0, 7.1):
         life.item(f"tofu {days}", days=days, tier="session", path=HERE)
     life.item("for good", days=99)
@@ -275,33 +259,25 @@ def test_l10_expired_session_items_are_archived_once(life: Life) -> None:
     assert index_differences(life.db, life.persona) == []
     done = life.prune_session_by_ttl(59)
     assert done == 1 and done.notes == ("ttl_sec 59 became 60, the least there is",)
+    life.add_facts_with_meta([{"text": "without time", "tier": "session"}])
+    for days, count in ((0, 0), (7, 1)):  # it is as old as its storing
+        life.clock.forward(days=days)
+        assert life.prune_session_by_ttl() == count
     assert life.prune_session_by_ttl(60).notes == ()
     for wrong in (-1, 315_360_001):
         with pytest.raises(MessageError, match=f"ttl_sec is {wrong}"):
             life.prune_session_by_ttl(wrong)
 
 
-def test_l11_an_item_without_time_is_as_old_as_its_storing(life: Life) -> None:
-    life.add_facts_with_meta([{"text": "now", "tier": "session"}])
-    assert life.prune_session_by_ttl() == 0
-    life.clock.forward(days=7)
-    assert life.prune_session_by_ttl() == 1
-
-
 def test_l12_d27_clean_up_runs_whatever_became_of_the_cycle(life: Life) -> None:
-    for n in range(3):
+    wanted = []
+    for n, error in enumerate((None, "model_timeout", "model_timeout")):
         life.stage.say("hello there", message_id=f"m{n}")
         life.item(f"old {n}", days=8, tier="session")
-        model = Model(ModelError("timeout"))
-        done = life.trigger_memory_consolidation("test", model=model if n else None)
-        assert (done.stored, done.pruned) == (0, 1), done
-        assert done.reason == ("model_timeout" if n else "")
-    cleaned = ("cycle", "test", 1, None)
-    assert [(run.kind, run.reason, run.items_pruned, run.error) for run in life.runs()] == [
-        cleaned, ("consolidation", "test", 0, None),
-        cleaned, ("consolidation", "test", 0, "model_timeout"),
-        cleaned, ("consolidation", "test", 0, "model_timeout"),
-    ]  # fmt: skip
+        done = life.trigger_memory_consolidation("test", model=Model(ModelError("timeout")) if error else None)
+        assert (done.stored, done.pruned, done.reason) == (0, 1, error or ""), done
+        wanted += [("cycle", "test", 1, None), ("consolidation", "test", 0, error)]
+    assert [(run.kind, run.reason, run.items_pruned, run.error) for run in life.runs()] == wanted
     assert all(run.finished_at is not None for run in life.runs())
 
 
@@ -379,8 +355,7 @@ def test_l9_session_items_of_an_active_conversation_stay(life: Life, monkeypatch
     life.run_cycle()
     life.trigger_memory_consolidation(wait=False)
     assert life.run()
-    life.prune_session_by_ttl()
-    assert sorted(text for text in life.texts() if text[0] in "67") == sorted(kept)
-    monkeypatch.setattr(pruning, "ACTIVE_MINUTES", 0)
-    life.prune_session_by_ttl()
-    assert len([text for text in life.texts() if text[0] in "67"]) == 2
+    for minutes, texts in ((pruning.ACTIVE_MINUTES, kept), (0, [f"6.9 {HERE}", f"6.9 {ELSEWHERE}"])):
+        monkeypatch.setattr(pruning, "ACTIVE_MINUTES", minutes)
+        life.prune_session_by_ttl()
+        assert sorted(text for text in life.texts() if text[0] in "67") == sorted(texts)

@@ -306,19 +306,6 @@ def test_c11_a_saved_text_keeps_its_lines(call: Caller) -> None:
     assert any("Shopping list: - milk - eggs / ```" in line for line in shown.split("\n"))
 
 
-def test_f87_a_deleted_line_leaves_no_answer_that_repeats_it(call: Caller) -> None:
-    """The line was gone, and "Noted, your PIN is 4321." was found."""
-    told(call("memory_context", message="My PIN is 4321."))
-    pin = told(call("turn_save", user_text="My PIN is 4321.", assistant_text="Noted, your PIN is 4321."))["user"]["id"]
-    for question, answer in (("What is my PIN?", "It is 4321."), ("And the weather?", "It will rain.")):
-        told(call("memory_context", message=question))
-        told(call("turn_save", user_text=question, assistant_text=answer))
-    assert told(call("memory_delete", id=pin))["done"]
-    assert "4321" not in str(call("memory_search", query="PIN 4321"))
-    assert "4321" not in str(call("memory_context", message="hello"))
-    assert "It will rain." in str(call("memory_search", query="rain"))
-
-
 def test_c12_a_turn_begins_and_ends_an_instruction_and_a_saved_fact_does_not(call: Caller) -> None:
     """What a model saves may come from a page that it read: only the person's own words instruct."""
 

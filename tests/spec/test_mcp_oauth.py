@@ -10,6 +10,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unittest.mock import AsyncMock
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -45,19 +46,15 @@ VERIFIER = "a" * 43
 CHALLENGE = urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
 
 
-@dataclass
 class Storage:
-    tokens: Any = None
-    client: Any = None
-
-    async def get_tokens(self) -> Any:
-        return self.tokens
+    def __init__(self) -> None:
+        self.tokens: Any = None
+        self.client: Any = None
+        self.get_tokens = AsyncMock(side_effect=lambda: self.tokens)
+        self.get_client_info = AsyncMock(side_effect=lambda: self.client)
 
     async def set_tokens(self, tokens: Any) -> None:
         self.tokens = tokens
-
-    async def get_client_info(self) -> Any:
-        return self.client
 
     async def set_client_info(self, client_info: Any) -> None:
         self.client = client_info
@@ -135,6 +132,10 @@ class Site:
         return self.post("/token", grant_type="refresh_token", refresh_token=refresh_token, **own)
 
 
+def is_refused(answer: Any, error: str) -> bool:
+    return bool(answer.status_code == 400 and answer.json()["error"] == error)
+
+
 def _refresh(answer: Any, root: str) -> str:
     place = html.unescape(re.search(r'content="0; url=([^"]*)"', answer.text)[1])  # type: ignore[index]
     return place if "://" in place else f"{root}{place}"
@@ -171,15 +172,13 @@ def test_f86_a_program_renews_its_token_once_with_each_refresh_token(site: Site)
     found = tokens.find_token(renewed.json()["access_token"], db=site.db)
     assert found is not None and found.participant == PERSON
     clock.forward(days=91)
-    late = site.renew(renewed.json()["refresh_token"])
-    assert (late.status_code, late.json()["error"]) == (400, "invalid_grant")
+    assert is_refused(site.renew(renewed.json()["refresh_token"]), "invalid_grant")
 
 
 def test_f86_an_access_token_renews_nothing_and_a_revoked_program_cannot_renew(site: Site) -> None:
     site.call("memory_list")
     held = site.storage.tokens
-    renewed = site.renew(held.access_token)
-    assert (renewed.status_code, renewed.json()["error"]) == (400, "invalid_grant")
+    assert is_refused(site.renew(held.access_token), "invalid_grant")
     assert tokens.find_token(held.access_token, db=site.db) is not None
     (token,) = tokens.list_tokens(db=site.db, scope=Scope(site.persona))
     assert tokens.revoke_token(token["id"], db=site.db, scope=Scope(site.persona))
@@ -216,8 +215,7 @@ def test_f86_what_is_used_twice_ends_the_whole_family(site: Site, what: str) -> 
     assert site.post("/token", **{**renew, "refresh_token": first["refresh_token"][:-1] + "g"}).status_code == 400
     assert site.exchange(site.register(client_name="Other"), code).status_code == 400
     assert tokens.find_token(last["access_token"], db=site.db) is not None  # who did not hold it ends nothing
-    again = site.exchange(client, code) if what == "code" else site.post("/token", **renew)
-    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+    assert is_refused(site.exchange(client, code) if what == "code" else site.post("/token", **renew), "invalid_grant")
     assert tokens.find_token(last["access_token"], db=site.db) is None
     assert site.post("/token", **{**renew, "refresh_token": last["refresh_token"]}).status_code == 400
 
@@ -226,12 +224,11 @@ def test_f86_a_token_is_asked_for_with_this_resource_alone(site: Site) -> None:
     client = site.register()
     form = {"code": site.consent(client), "redirect_uri": BACK, "grant_type": "authorization_code", **client}
     for foreign in ("https://example.org/mcp", f"{site.url}/v1", f"{site.url}.example.org/mcp"):
-        refused = site.post("/token", code_verifier=VERIFIER, resource=foreign, **form)
-        assert (refused.status_code, refused.json()["error"]) == (400, "invalid_target")
+        assert is_refused(site.post("/token", code_verifier=VERIFIER, resource=foreign, **form), "invalid_target")
     done = site.post("/token", code_verifier=VERIFIER, resource=f"{site.url}/mcp", **form)
     assert done.status_code == 200, done.text
     renew = {"grant_type": "refresh_token", "refresh_token": done.json()["refresh_token"], **client}
-    assert site.post("/token", resource="https://example.org/mcp", **renew).json()["error"] == "invalid_target"
+    assert is_refused(site.post("/token", resource="https://example.org/mcp", **renew), "invalid_target")
     assert site.post("/token", resource=f"{site.url}/", **renew).status_code == 200
 
 
@@ -247,14 +244,6 @@ def test_f86_one_consent_gives_one_code(site: Site) -> None:
     assert [answer.status_code for answer in answers] == [200, 410, 410]
 
 
-def test_f86_a_program_is_shown_without_characters_that_hide_something(site: Site) -> None:
-    name = "Cla\u202eude\x00\n\x1b[31m \u200bfor\u2028 Ann"
-    client = site.register(client_name=name)
-    asked, operator = {"ask": site.ask(client)}, {"Authorization": f"Bearer {SECRET}"}
-    page = httpx2.get(f"{site.url}/admin/page/programs", params=asked, headers=operator)
-    assert ">Cla ude [31m for Ann asks for access" in page.text
-
-
 @pytest.mark.slow
 def test_f86_each_kind_of_token_opens_its_own_routes_alone(db: Database, model: ModelServer) -> None:
     """A program that may remember must not spend the model's key, nor see what its person does not."""
@@ -265,14 +254,12 @@ def test_f86_each_kind_of_token_opens_its_own_routes_alone(db: Database, model: 
     person, resource = {"db": db, "scope": Scope(persona, participant=PERSON)}, f"{url}/mcp"
     program = AccessToken(0, "scope", persona, PERSON, resource=resource)
     shown = {
-        "none": "",
-        "scope": tokens.add_token(**person)["token"],
+        "none": "", "scope": tokens.add_token(**person)["token"],
         "host": tokens.add_token("host", db=db, scope=Scope(persona))["token"],
-        "operator": tokens.add_token("admin", db=db)["token"],
-        "ADMIN_TOKEN": SECRET,
+        "operator": tokens.add_token("admin", db=db)["token"], "ADMIN_TOKEN": SECRET,
         "program": tokens.issue_token(db, program)["token"],
         "foreign": tokens.issue_token(db, replace(program, resource="https://example.org/mcp"))["token"],
-    }
+    }  # fmt: skip
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     said = [{"role": "user", "content": "hi"}]
     routes: dict[tuple[str, str], tuple[Any, set[str]]] = {
@@ -321,15 +308,16 @@ def test_f86_a_browser_is_sent_over_tls_on_this_machine_or_to_an_app(site: Site)
         assert (answer.status_code, answer.json().get("error")) == expected, address
 
 
-def test_f86_what_was_not_signed_here_is_refused(site: Site) -> None:
-    client = site.register()
+def test_f86_what_was_not_signed_here_is_refused_and_no_character_hides_something(site: Site) -> None:
+    client = site.register(client_name="Cla\u202eude\x00\n\x1b[31m \u200bfor\u2028 Ann")
     assert site.authorize({"client_id": "x" + client["client_id"]}).status_code == 400
     foreign = site.authorize(client, resource="https://example.org/mcp")
     assert "error=invalid_target" in foreign.headers["location"]
-    operator = {"Authorization": f"Bearer {SECRET}"}
-    page = httpx2.get(f"{site.url}/admin/page/programs", params={"ask": "e30.00"}, headers=operator)
-    assert page.status_code == 410
-    assert httpx2.get(f"{site.url}/admin/page/programs", headers={"accept": "text/html"}).status_code == 401
+    place, operator = f"{site.url}/admin/page/programs", {"Authorization": f"Bearer {SECRET}"}
+    page = httpx2.get(place, params={"ask": site.ask(client)}, headers=operator)
+    assert ">Cla ude [31m for Ann asks for access" in page.text
+    assert httpx2.get(place, params={"ask": "e30.00"}, headers=operator).status_code == 410
+    assert httpx2.get(place, headers={"accept": "text/html"}).status_code == 401
 
 
 def test_f86_a_program_may_ask_for_the_scope_it_registered(site: Site) -> None:

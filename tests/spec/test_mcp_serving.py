@@ -53,6 +53,10 @@ def http(db: Database, persona: str) -> Iterator[HttpServer]:
         yield made
 
 
+INITIALIZE = {"method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {},
+                                                 "clientInfo": {"name": "x", "version": "1"}}}  # fmt: skip
+
+
 def read(answer: httpx2.Response) -> Any:
     return json.loads(answer.json()["result"]["content"][0]["text"])
 
@@ -97,19 +101,16 @@ def test_r7_the_name_given_at_the_start_stands_from_the_first_line_on(db: Databa
 
 
 def test_r7_over_http_a_header_says_what_the_person_is_called(db: Database, persona: str, http: HttpServer) -> None:
-    for value in ("Zoë".encode(), b"Zo%C3%AB"):
-        headers = {**http.headers(ANN), "X-User-Name": value}
-        turn = asked("turn_save", user_text="The tea is green.", assistant_text="Fine.")
-        assert http.post(headers, turn).status_code == 200
+    turn = asked("turn_save", user_text="The tea is green.", assistant_text="Fine.")
+    for name, status in (("Zoë".encode(), 200), (b"Zo%C3%AB", 200), (b"\xeb", 400)):
+        assert http.post({**http.headers(ANN), "X-User-Name": name}, turn).status_code == status
     lines = load_chat_history(ANN, db=db, scope=speaker_of(db, persona, ANN).scope)
     assert {line["sender_name"] for line in lines if "tea" in line["text"]} == {"Zoë"}
-    assert http.post({**http.headers(ANN), "X-User-Name": b"\xeb"}).status_code == 400
 
 
 def test_r7_a_session_of_one_is_none_of_another(http: HttpServer) -> None:
     """No session is kept: an id that somebody shows is not looked at."""
-    first = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    begun = http.post(http.headers(ANN), {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": first})
+    begun = http.post(http.headers(ANN), {"jsonrpc": "2.0", "id": 0, **INITIALIZE})
     assert begun.status_code == 200 and "mcp-session-id" not in begun.headers
     save = asked("memory_save", text="of Bob")
     assert http.post({**http.headers(BOB), "mcp-session-id": "a" * 32}, save).status_code == 200
@@ -123,9 +124,8 @@ def test_r6_a_token_of_a_conversation_speaks_there(db: Database, persona: str, h
     headers = {"Authorization": f"Bearer {made['token']}"}
     assert http.post(headers, turn).json()["result"]["structuredContent"]["user"]["stored"]
     lines = load_chat_history("web/town", db=db, scope=Scope(persona, "web/town"))
-    assert [(line["sender_name"], line["text"]) for line in lines] == [
-        ("Cy", "Tea at five?"), ("dan", "Yes!"), (persona, "See you."),
-    ]  # fmt: skip
+    said = [("Cy", "Tea at five?"), ("dan", "Yes!"), (persona, "See you.")]
+    assert [(line["sender_name"], line["text"]) for line in lines] == said
 
 
 def test_r38_tools_change_what_the_person_said_alone(db: Database, persona: str, http: HttpServer) -> None:
@@ -140,10 +140,8 @@ def test_r38_tools_change_what_the_person_said_alone(db: Database, persona: str,
     entry = add_diary_entry("A zqclub day.", **club).id
     foreign = [say("gus", "The zqclub has 900 euros."), seats, entry]
     privacy.link_participants("tg/bob", BOB, **everybody)
-    (linked,) = lifelong.add_facts_with_meta(
-        ["Bob likes the zqclub."], db=db, scope=Scope(persona, "web/club", "tg/bob", privacy="public")
-    ).ids
-    own = [say("bob", "I like the zqclub."), linked]
+    as_linked = {"db": db, "scope": Scope(persona, "web/club", "tg/bob", privacy="public")}
+    own = [say("bob", "I like the zqclub."), *lifelong.add_facts_with_meta(["Bob likes the zqclub."], **as_linked).ids]
 
     def ask(tool: str, **arguments: Any) -> Any:
         return http.post(http.headers(BOB), asked(tool, **arguments)).json()["result"]
@@ -166,10 +164,8 @@ def test_r38_tools_change_what_the_person_said_alone(db: Database, persona: str,
 def test_requests_that_are_none_are_refused_and_the_server_goes_on(http: HttpServer) -> None:
     headers = http.headers(ANN)
     for method in ("GET", "DELETE", "PUT"):
-        assert (
-            httpx2.request(method, http.url, headers={**headers, "accept": "application/json"}, timeout=120).status_code
-            == 405
-        )
+        answer = httpx2.request(method, http.url, headers={**headers, "accept": "application/json"}, timeout=120)
+        assert answer.status_code == 405
     assert http.post({**headers, "content-type": "text/plain"}).status_code in (400, 415)
     for body in (b"", b"null", b"[1]", b'{"jsonrpc": "2.0", "id": 1}'):
         assert 400 <= http.post(headers, body).status_code < 500, body
@@ -184,12 +180,8 @@ def test_requests_that_are_none_are_refused_and_the_server_goes_on(http: HttpSer
 @pytest.mark.slow
 def test_r38_what_is_in_progress_when_the_input_ends_is_answered(migrated_url: str, persona: str) -> None:
     """A program that sends its last calls and closes its end had them done and none answered."""
-    first = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    messages: list[Any] = [
-        {"id": 0, "method": "initialize", "params": first},
-        {"method": "notifications/initialized"},
-        *({**asked("memory_save", text=f"fact {n}"), "id": n} for n in range(1, 7)),
-    ]
+    messages: list[Any] = [{"id": 0, **INITIALIZE}, {"method": "notifications/initialized"}]
+    messages += [{**asked("memory_save", text=f"fact {n}"), "id": n} for n in range(1, 7)]
     lines = [json.dumps({"jsonrpc": "2.0", **each}) for each in messages]
     lines[2:2] = ["{not json", '{"jsonrpc": "2.0", "id": 99}', "[]", '{"jsonrpc": "2.0", "id": 98, "method": 5}']
     done = subprocess.run(
@@ -252,8 +244,8 @@ def test_r7_options_and_environment_say_who_speaks(
         assert [each["text"] for each in list_saved_memories(db=db, scope=scope)] == [text]
         line = load_chat_history(scope.conversation, db=db, scope=scope)[0]
         assert (line["sender_id"], line["sender_name"], line["text"]) == (who, name, f"I said {text}")
-    assert list_saved_memories(db=db, scope=Scope(persona, "web/town", "desk/eve")) == []
-    assert list_saved_memories(db=db, scope=Scope(persona, "web/town", "desk/eve", "s1")) == []
+    for server in (None, "s1"):
+        assert list_saved_memories(db=db, scope=Scope(persona, "web/town", "desk/eve", server)) == []
 
 
 @pytest.mark.checkout
@@ -292,18 +284,19 @@ def test_a_missing_extra_and_a_wrong_option_are_told(
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return known(name, *more, **given)
 
-    url = f"sqlite:///{tmp_path / 'a.db'}"
-    assert command_app.run_command(["mcp", "--database", url, "--privacy", "secret"]) == 2
-    assert "--privacy" in capsys.readouterr().err
-    assert command_app.run_command(["mcp", "--database", url, "--persona-id", " "]) == 1
-    assert "persona" in capsys.readouterr().err
+    def run(command: str, *words: str) -> tuple[int, str]:
+        code = command_app.run_command([command, "--database", f"sqlite:///{tmp_path / 'a.db'}", *words])
+        return code, " ".join(capsys.readouterr().err.split())
+
+    for words, status, said in ((("--privacy", "secret"), 2, "--privacy"), (("--persona-id", " "), 1, "persona")):
+        code, told = run("mcp", *words)
+        assert code == status and said in told
     for module in [name for name in sys.modules if ".web.mcp" in name]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setattr(builtins, "__import__", imported)
-    assert command_app.run_command(["mcp", "--database", url]) == 2
-    assert "prompt-engine[mcp]" in " ".join(capsys.readouterr().err.split())
-    assert command_app.run_command(["serve", "--database", url, "--mcp", "--no-admin"]) == 2
-    assert "prompt-engine[admin,mcp]" in " ".join(capsys.readouterr().err.split())
+    for line, extra in (("mcp", "mcp"), ("serve --mcp --no-admin", "admin,mcp")):
+        code, told = run(*line.split())
+        assert code == 2 and f"prompt-engine[{extra}]" in told
 
 
 REQUESTS = 8

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -48,11 +49,15 @@ def conversation(story: Story) -> tuple[list[int], list[int]]:
     return ann, bob
 
 
-@pytest.mark.parametrize("by_model", [True, False])
-def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
-    story: Story, by_model: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def every_break(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a scene end at any message."""
     monkeypatch.setattr(rules_scenes, "OFFSET", 0)
+
+
+@pytest.mark.usefixtures("every_break")
+@pytest.mark.parametrize("by_model", [True, False])
+def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(story: Story, by_model: bool) -> None:
     _, bob = conversation(story)
     level(story)
     model = Model(echo)
@@ -60,8 +65,7 @@ def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
     jobs.enqueue_operation("SCENE_DETECTION", **{**story.given, "scope": story.scope(HERE)})
     stories.queue_recaps(HERE, **story.given)
     story.run(model if by_model else None, scene_min_length=1)
-    assert where(story) == []
-    assert not any(CANARY in asked for asked in model.asked)
+    assert where(story) == [] and CANARY not in str(model.asked)
     assert stories.list_scenes(HERE, **story.given)[0]["recap"] != ""
     assert stories.get_running_recap(conversation=HERE, **story.given) is not None
 
@@ -69,14 +73,12 @@ def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
 def test_f20_answers_to_people_at_full_are_left_out_and_a_scene_of_nothing_else_is_skipped(story: Story) -> None:
     story.say(f"The {CANARY} walked home.")
     asking = {**story.given, "scope": story.scope(HERE, participant="tg/ann")}
-    answer = chat_history_cache.save_chat_message(
-        HERE, f"Did the {CANARY} come?", "Iris", "self", triggered_by="tg/ann", **asking
-    )
+    answer = (HERE, f"Did the {CANARY} come?", "Iris", "self")
+    row = chat_history_cache.save_chat_message(*answer, triggered_by="tg/ann", **asking).id
     level(story)
-    stories.add_scene_break(answer.id, **story.given)
+    stories.add_scene_break(row, **story.given)
     model = Model(echo)
-    assert [each.state for each in story.run(model)] == ["completed"]
-    assert model.asked == []
+    assert [each.state for each in story.run(model)] == ["completed"] and model.asked == []
     assert stories.list_scenes(HERE, **story.given)[0]["recap_index"] is None
 
 
@@ -125,9 +127,9 @@ HAND_MADE = {("RUNNING_SCENE_RECAP", "full"), ("RUNNING_SCENE_RECAP", "edit")}
 """A recap that somebody wrote stays, and with it what is made of it."""
 
 
+@pytest.mark.usefixtures("every_break")
 @pytest.mark.parametrize("destination", ["remote", "local"])
-def test_f18_no_remote_model_sees_local_lines(story: Story, destination: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules_scenes, "OFFSET", 0)
+def test_f18_no_remote_model_sees_local_lines(story: Story, destination: str) -> None:
     rows = [story.say(f"I like the {CANARY} in house {n}.", minutes=60 - n) for n in range(4)]
     for begin in WORK.values():
         begin(story, rows)
@@ -145,15 +147,13 @@ def test_f18_no_remote_model_sees_local_lines(story: Story, destination: str, mo
         assert items and {row.local_only for row in items} == {1}
 
 
+@pytest.mark.usefixtures("every_break")
 @pytest.mark.engines("sqlite", "mariadb")
-@pytest.mark.parametrize(
-    ("kind", "change"), [(kind, change) for kind in WORK for change in CHANGES if (kind, change) not in HAND_MADE]
-)
+@pytest.mark.parametrize(("kind", "change"), [pair for pair in product(WORK, CHANGES) if pair not in HAND_MADE])
 def test_f21_f47_p69_s9_what_changes_while_a_model_writes_is_made_as_it_was_nowhere(
-    story: Story, kind: str, change: str, monkeypatch: pytest.MonkeyPatch
+    story: Story, kind: str, change: str
 ) -> None:
     """Its messages are of this work already: nothing would take the former text out of it later."""
-    monkeypatch.setattr(rules_scenes, "OFFSET", 0)
     rows = []
     for n in range(12):
         who, seen = ("Ann", CANARY) if n == 1 else ("Bob", "sea")
@@ -203,11 +203,9 @@ def test_p69_an_edit_leaves_no_made_text_of_what_was_said_before(story: Story) -
     assert {"scene_recaps", "running_recaps"} <= set(where(story))
     before = len(stories.get_running_recap_versions(HERE, **story.given))
     assert chat_history_cache.edit_chat_message(rows[3], "Ann saw nothing.", **story.given).stored
-    assert where(story) == []
-    scenes = stories.list_scenes(HERE, **story.given)
-    assert [bool(scene["recap"]) for scene in scenes] == [True, True, True]
+    recaps = [scene["recap"] for scene in stories.list_scenes(HERE, **story.given)]
+    assert where(story) == [] and all(recaps) and len(recaps) == 3 and recaps[1] == "Ann looked out."
     assert stories.get_data(rows[3], "scene_recap_versions", **story.given) == ["Ann looked out."]
-    assert scenes[1]["recap"] == "Ann looked out."
     assert 0 < len(stories.get_running_recap_versions(HERE, **story.given)) < before
     assert "SCENE_RECAP" in dict(story.states())
     story.run(Model(echo))
@@ -216,16 +214,14 @@ def test_p69_an_edit_leaves_no_made_text_of_what_was_said_before(story: Story) -
 
 def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(story: Story) -> None:
     """What was cleared here must not be told in the next channel as said a moment ago."""
-    for path in (HERE, "tg/43"):
+    for path in ("tg/43", HERE):
         asking = {**story.given, "scope": story.scope(path, participant="tg/ann", server="s1")}
         story.say(f"I like the {CANARY}.", path, server="s1")
         said = [{"role": "user", "content": f"I like the {CANARY}."}]
         assert short_term.store_short_term_memory("tg/ann", path, said, "s1", **asking).stored
     assert count(story.db, schema.short_term_memories, story.persona) == 2
-    asking = {**story.given, "scope": story.scope(HERE, participant="tg/ann", server="s1")}
     assert chat_history_cache.clear_chat_history(HERE, **asking) == 1
-    left = rows_of(story.db, schema.short_term_memories, story.persona)
-    assert {row.channel_id for row in left} == {"tg/43"}
+    assert [row.channel_id for row in rows_of(story.db, schema.short_term_memories, story.persona)] == ["tg/43"]
 
 
 @pytest.mark.parametrize("messages", [
@@ -299,13 +295,9 @@ def _reply(other: Stage, foreign: int) -> str:
         **{key: [foreign] for key in ("source_ids", "source_message_ids", "sources")},
         **dict.fromkeys(("id", "message_id", "superseded_by"), foreign),
         **{key: {"PRIVATE_STAYS_PRIVATE": 0} for key in ("config", "settings")},
-        "audience_id": 1,
-        "pinned": True,
-        "operations": [{"type": "RECAP", "payload": {"message_id": foreign}}],
-        "enqueue": "CLEAR",
-        "type": "CONSOLIDATION",
-        "PRIVATE_STAYS_PRIVATE": 0,
-    }
+        "operations": [{"type": "RECAP", "payload": {"message_id": foreign}}], "audience_id": 1, "pinned": True,
+        "enqueue": "CLEAR", "type": "CONSOLIDATION", "PRIVATE_STAYS_PRIVATE": 0,
+    }  # fmt: skip
     fact = {"text": said, **tries}
     made = {
         "title": said, "summary": said, "recap": said, "memory": said, "developments": [said],

@@ -136,9 +136,7 @@ def test_r1_r3_beside_a_package_called_core(wheel: Path, other: Path, tmp_path: 
 
 
 def test_r2_the_names_of_the_package() -> None:
-    assert set(core.__all__) <= set(dir(core))
-    for name in core.__all__:
-        assert getattr(core, name) is not None
+    assert set(core.__all__) <= set(dir(core)) and all(getattr(core, name) is not None for name in core.__all__)
     assert core.search_memories is synth_core_memory.search_memories
     with pytest.raises(AttributeError, match="serch"):
         core.serch_memories  # noqa: B018
@@ -148,11 +146,8 @@ def test_r2_the_names_of_the_package() -> None:
 
 
 def test_r2_a_name_follows_what_a_host_put_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stand_in(**_: object) -> list[str]:
-        return ["mine"]
-
-    monkeypatch.setattr(synth_core_memory, "search_memories", stand_in)
-    assert core.search_memories is stand_in
+    monkeypatch.setattr(synth_core_memory, "search_memories", stand_in := object())
+    assert core.search_memories is stand_in  # type: ignore[comparison-overlap]
 
 
 def test_r4_the_suite_runs_against_the_wheel() -> None:
@@ -333,9 +328,8 @@ def _add_token(made: image.Container, *words: str) -> str:
 
 
 def _docker(*words: str, timeout: float = 900) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["docker", *words], cwd=image.ROOT, capture_output=True, text=True, check=False, timeout=timeout
-    )
+    given: dict[str, Any] = {"cwd": image.ROOT, "capture_output": True, "text": True, "timeout": timeout}
+    return subprocess.run(["docker", *words], check=False, **given)
 
 
 @pytest.mark.slow
@@ -353,13 +347,9 @@ def test_r34_the_image_is_built_and_started_by_a_container_engine(tmp_path: Path
     try:
         started = _docker("run", "--detach", f"--name={name}", f"--volume={name}:/data", *options, name)
         assert started.returncode == 0, started.stderr
-        healthy = wait_until(
-            lambda: _docker("inspect", "--format", "{{.State.Health.Status}}", name).stdout.strip() == "healthy", 120
-        )
-        assert healthy, _docker("logs", name).stderr
-        assert _docker("stop", "--time=60", name).returncode == 0
-        state: Any = _docker("inspect", "--format={{.State.ExitCode}}", name).stdout.strip()
-        assert state == "0"
+        read = lambda value: _docker("inspect", f"--format={{{{.State.{value}}}}}", name).stdout.strip()  # noqa: E731
+        assert wait_until(lambda: read("Health.Status") == "healthy", 120), _docker("logs", name).stderr
+        assert _docker("stop", "--time=60", name).returncode == 0 and read("ExitCode") == "0"
     finally:
         for words in (("rm", "--force", name), ("volume", "rm", "--force", name), ("rmi", "--force", name)):
             _docker(*words)

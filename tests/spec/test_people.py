@@ -16,10 +16,9 @@ from core.db import insert_memory
 from core.errors import MessageError
 from core.lifelong import profile
 from core.privacy import link_participants, set_privacy, unlink_participant
-from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
 from core.text.question_words import ABOUT, asked_words, asks_about_person
-from tests.spec.stage import HERE, Stage, reasons
+from tests.spec.stage import HERE, Stage, reasons, snippets
 from tests.spec.web_world import Operator, World
 from tests.store.world import NOW, count, rows_of
 
@@ -34,12 +33,12 @@ def speakers(hits: Any) -> dict[str, str | None]:
 def test_t33_the_name_is_that_of_the_history_and_the_personas_own_for_its_own(stage: Stage) -> None:
     stage.say("saffron one", GROUP, 'Bob "B"\nBaker')
     stage.say("saffron two", GROUP, "self", role="persona")
-    scope = stage.scope(GROUP)
-    save_chat_message(GROUP, "saffron three", "Iris", "self", db=stage.db, scope=scope)
-    save_chat_message(GROUP, "saffron four", None, "77", db=stage.db, scope=scope)
-    save_chat_message(GROUP, "saffron five", db=stage.db, scope=Scope(stage.persona, GROUP), role="system")
+    by = stage.asking(GROUP)
+    save_chat_message(GROUP, "saffron three", "Iris", "self", **by)
+    save_chat_message(GROUP, "saffron four", None, "77", **by)
+    save_chat_message(GROUP, "saffron five", role="system", **by)
     stage.diary("saffron in the soup today")
-    hits = search_memories(keywords=["saffron"], limit=20, ranking="recency", db=stage.db, scope=scope)
+    hits = search_memories(keywords=["saffron"], limit=20, ranking="recency", **by)
     assert speakers(hits) == {
         "saffron one": "Bob 'B' Baker", "saffron two": stage.persona, "saffron three": "Iris", "saffron four": "77",
         "saffron five": None, "saffron in the": stage.persona,
@@ -51,7 +50,7 @@ def test_t33_a_line_without_a_name_has_the_persons_known_name(stage: Stage) -> N
     """One program stores Ann's name, another only her id: a prompt showed two people."""
     stage.say("hello", GROUP, "Ann")
     for who in ("ann", "881"):
-        save_chat_message(GROUP, f"saffron of {who}", None, who, db=stage.db, scope=stage.scope(GROUP))
+        save_chat_message(GROUP, f"saffron of {who}", None, who, **stage.asking(GROUP))
     lines = stage.context("saffron?", path=GROUP, is_private=False, who="Bob")["history_current_chat"]
     assert [line.rpartition("] ")[2].partition(": ")[0] for line in lines] == ["Ann", "Ann", "881"]
 
@@ -207,40 +206,38 @@ def test_p75_a_profile_shows_nothing_that_the_scope_may_not_see(stage: Stage) ->
 @pytest.mark.parametrize("question", ["What do you know about me?", "Who am I to you?", "Suggest a present for me."])
 def test_p75_a_question_about_the_asker_is_answered_by_what_they_stated(stage: Stage, question: str) -> None:
     tell(stage)
-    scope = stage.scope(HERE, participant=ANN)
-    hits = [hit["snippet"] for hit in search_memories(query=question, limit=3, db=stage.db, scope=scope)]
-    assert {"Ann keeps bees", "I can't stand lilies.", "I play the cello in a quartet."} == set(hits)
-    memories = [hit["snippet"] for hit in stage.context(question)["memories"]]
-    assert "I play the cello in a quartet." in memories
+    stated = {"Ann keeps bees", "I can't stand lilies.", "I play the cello in a quartet."}
+    assert snippets_of(stage, question, limit=3) == stated
+    assert "I play the cello in a quartet." in snippets(stage.context(question))
+
+
+def snippets_of(stage: Stage, question: str, **more: Any) -> set[str]:
+    """Return what a question of Ann finds."""
+    return {hit["snippet"] for hit in search_memories(query=question, **more, **stage.asking(HERE, ANN))}
 
 
 @pytest.mark.parametrize("question", ["What can I cook today?", "What should I cook for us tonight?"])
 def test_p75_what_to_cook_today_asks_about_the_person(stage: Stage, question: str) -> None:
     tell(stage)
     stage.say("I eat fish again.", minutes=20 * 1440)
-    hits = search_memories(query=question, db=stage.db, scope=stage.scope(HERE, participant=ANN))
-    assert {"I eat fish again.", "I can't stand lilies."} <= {hit["snippet"] for hit in hits}
+    assert {"I eat fish again.", "I can't stand lilies."} <= snippets_of(stage, question)
 
 
 def test_f6_linked_identities_have_one_profile_and_ask_about_the_lines_of_both(stage: Stage) -> None:
     tell(stage)
     link_participants(ANN, BOB, **stage.asking())
     assert "I am a plumber." in texts(stage, ANN) and set(texts(stage, ANN)) == set(texts(stage, BOB))
-    asking = {"db": stage.db, "scope": stage.scope(HERE, participant=ANN)}
-    assert "I am a plumber." in [hit["snippet"] for hit in search_memories("What do you know about me?", **asking)]
-    hits = explain_search("When did I become a plumber?", **asking)[1]["hits"]
+    assert "I am a plumber." in snippets_of(stage, "What do you know about me?")
+    hits = explain_search("When did I become a plumber?", **stage.asking(HERE, ANN))[1]["hits"]
     assert next(one["reasons"]["person"] for one in hits if "plumber" in one["words"]) > 0
     unlink_participant(BOB, **stage.asking())
 
 
 def test_p75_a_question_about_somebody_named_is_answered_by_what_they_stated(stage: Stage) -> None:
     tell(stage)
-    scope = stage.scope(HERE, participant=ANN)
-    hits = search_memories(query="What should I cook for Bob?", limit=1, db=stage.db, scope=scope)
-    assert [hit["snippet"] for hit in hits] == ["I am a plumber."]
+    assert snippets_of(stage, "What should I cook for Bob?", limit=1) == {"I am a plumber."}
     stage.say("Bob is late again", HERE, "Cleo")
-    hits = search_memories(query="What did Bob say?", db=stage.db, scope=scope)
-    assert {hit["snippet"] for hit in hits} >= {"Bob is late again", "I am a plumber."}
+    assert snippets_of(stage, "What did Bob say?") >= {"Bob is late again", "I am a plumber."}
 
 
 def test_p75_the_faces_show_the_same_profile(stage: Stage, world: World, operator: Operator) -> None:

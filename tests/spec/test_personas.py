@@ -49,11 +49,10 @@ def test_p15_the_text_opens_the_system_message_and_the_instructions(stage: Stage
 
 def test_p15_the_text_as_it_is_sent(stage: Stage, tmp_path: Path) -> None:
     """A provider refuses a request with U+0000; `You like Unknown` makes a model speak of a stranger."""
-    settings = folder_of(tmp_path)
+    settings, expected = folder_of(tmp_path), "You are kind.\nBe\nbrief.\nNow.\n\n"
     set_persona_text("You are\x00 kind.\r\nBe\u2028brief.\x85Now.", settings=settings, scope=stage.scope())
-    expected = "You are kind.\nBe\nbrief.\nNow.\n\n"
-    assert ask(stage, settings)[0]["content"].startswith(expected)
-    assert stage.prompt("tofu", settings=settings)["instructions"].startswith(expected)
+    for text in (ask(stage, settings)[0]["content"], stage.prompt("tofu", settings=settings)["instructions"]):
+        assert text.startswith(expected)
     set_persona_text("Be kind to {{user}}.", settings=settings, scope=stage.scope())
     assert stage.prompt("Hi", from_user={}, settings=settings)["instructions"].startswith("Be kind to the user.\n")
     set_hook("context", lambda: {"persona": "From the hook."})
@@ -73,61 +72,55 @@ def test_p15_the_text_counts_toward_the_limit_and_is_never_shortened(stage: Stag
         ask(stage, settings, max_chars=1200)
 
 
-def test_p15_each_persona_has_a_text_of_its_own(tmp_path: Path) -> None:
-    settings = folder_of(tmp_path)
-    for persona in ("iris", "Iris ", "../iris", "/etc/iris", ".hidden", "a%2Fb", "a/b", "美羽"):
-        path = set_persona_text(f"I am {persona!r}.", settings=settings, scope=Scope(persona))
-        assert path.parent == tmp_path / "personas"
-        assert get_persona_text(settings=settings, scope=Scope(persona)) == f"I am {persona!r}."
-    assert len(list((tmp_path / "personas").iterdir())) == 8
-    assert get_persona_text(settings=settings, scope=IRIS) == "I am 'iris'."
-    (tmp_path / "personas" / "iris.md").write_text("Changed by hand.")
-    assert get_persona_text(settings=settings, scope=IRIS) == "Changed by hand."
-    assert get_persona_text(settings=settings, scope=Scope("nobody")) == ""
-
-
-def test_p15_the_folder_is_next_to_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_p15_each_persona_has_a_text_of_its_own_next_to_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A service may be started from anywhere."""
-    (tmp_path / "personas").mkdir()
-    (tmp_path / "personas" / "iris.md").write_text("\ufeffI am here.\n\n", encoding="utf-8")
+    settings, folder = folder_of(tmp_path), tmp_path / "personas"
+    for persona in ("iris", "Iris ", "../iris", "/etc/iris", ".hidden", "a%2Fb", "a/b", "美羽"):
+        assert set_persona_text(f"I am {persona!r}.", settings=settings, scope=Scope(persona)).parent == folder
+        assert get_persona_text(settings=settings, scope=Scope(persona)) == f"I am {persona!r}."
+    assert len(list(folder.iterdir())) == 8
+    assert get_persona_text(settings=settings, scope=IRIS) == "I am 'iris'."
+    assert get_persona_text(settings=settings, scope=Scope("nobody")) == ""
+    (folder / "iris.md").write_text("\ufeffChanged by hand.\n\n", encoding="utf-8")
+    assert get_persona_text(settings=settings, scope=IRIS) == "Changed by hand."
     (tmp_path / "config.yaml").write_text("PERSONA_ID: iris\n")
     monkeypatch.setenv("CONFIG_FILE", str(tmp_path / "config.yaml"))
-    assert get_persona_text() == "I am here."
+    assert get_persona_text() == "Changed by hand."
 
 
 @pytest.mark.posix
 def test_p15_a_file_that_cannot_be_read_is_named_and_fails_no_prompt(stage: Stage, tmp_path: Path) -> None:
     """The people who talk with the persona still get an answer; its operator learns why it is nobody."""
     settings = folder_of(tmp_path)
-    file = set_persona_text("One.", settings=settings, scope=stage.scope())
+    own: Any = {"settings": settings, "scope": stage.scope()}
+    file = set_persona_text("One.", **own)
     file.write_bytes(b"\xff\xfe\xff")
     with pytest.raises(ConfigError, match="not UTF-8"):
-        get_persona_text(settings=settings, scope=stage.scope())
-    _, report = stage.explain("tofu", settings=settings)
-    assert "persona_text" in str(report)
+        get_persona_text(**own)
+    assert "persona_text" in str(stage.explain("tofu", settings=settings)[1])
     file.unlink()
     os.mkfifo(file)
     with pytest.raises(ConfigError, match="no ordinary file"):
-        get_persona_text(settings=settings, scope=stage.scope())
+        get_persona_text(**own)
     file.unlink()
     file.mkdir()
-    with pytest.raises(ConfigError, match="cannot be"):
-        set_persona_text("Two.", settings=settings, scope=stage.scope())
-    assert list(file.parent.iterdir()) == [file], "what could not be put in place is removed"
-    with pytest.raises(MessageError, match="1,000,000"):
-        set_persona_text("x" * 1_000_001, settings=settings, scope=stage.scope())
+    for text, error, told in (("Two.", ConfigError, "cannot be"), ("x" * 1_000_001, MessageError, "1,000,000")):
+        with pytest.raises(error, match=told):
+            set_persona_text(text, **own)
+        assert list(file.parent.iterdir()) == [file], "what could not be put in place is removed"
     file.rmdir()
-    set_persona_text("x" * 1_000_000, settings=settings, scope=stage.scope())
-    assert len(get_persona_text(settings=settings, scope=stage.scope())) == 1_000_000
+    set_persona_text("x" * 1_000_000, **own)
+    assert len(get_persona_text(**own)) == 1_000_000
 
 
 def test_p64_phrases_and_refusals_are_overlaid_file_by_file(tmp_path: Path) -> None:
+    (tmp_path / "remember").mkdir()
     for name, text in (
-        ("remember/en.yaml", "explicit: [mark my words]\n"),
-        ("remember/eo.yaml", "explicit: [memoru]\n"),
+        ("remember/en.yaml", "explicit: [mark my words]\n"), ("remember/eo.yaml", "explicit: [memoru]\n"),
         ("refused.yaml", "- quagga refuses\n"),
-    ):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    ):  # fmt: skip
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert load_phrases("en", templates_dir=tmp_path)["explicit"] == ("mark my words",)
     assert load_phrases("eo", templates_dir=tmp_path)["explicit"] == ("memoru",)

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from core import chat_history_cache, lifelong, stories
+from core import lifelong, stories
 from core.chat_history_cache import load_chat_history, save_chat_message, save_message
 from core.config import Settings
 from core.conversations import add_saved_memory
 from core.database.schema import chat_history_cache as chat
-from core.database.schema import memories
 from core.db import forget, insert_memory
 from core.errors import PromptTooLargeError
 from core.privacy import link_participants, set_conversation_local_only, set_privacy
@@ -79,18 +78,16 @@ def test_f83_no_line_of_a_text_begins_like_a_speakers_line_or_a_heading(stage: S
 
 
 def test_f83_two_people_with_one_name_are_told_apart_by_one_mark(stage: Stage) -> None:
-    people = [("u1", "my cat is called Tofu"), ("u2", "my dog is called Rex")]
+    said = {"u1": "my cat is called Tofu", "u2": "my dog is called Rex"}
     entries = [
-        {"text": text, "sender_name": "Ann", "sender_id": who, "timestamp": 1773140400 + n}
-        for n, (who, text) in enumerate(people)
+        {"text": text, "sender_name": "Ann", "sender_id": who, "timestamp": 1773140400} for who, text in said.items()
     ]
-    prompt = stage.prompt("hello", {HERE: entries}, from_user={"id": "u2", "full_name": "Ann"})
-    lines = prompt["context"]["history_current_chat"]
-    assert ["Ann: " in line for line in lines] == [True, False]
-    assert ["Ann (2): " in line for line in lines] == [False, True]
-    assert prompt["input"]["payload"]["source"]["name"] == "Ann (2)"
-    told = turns(stage, "hello", {HERE: entries}, from_user={"id": "u2", "full_name": "Ann"})
-    assert [text for _, text in told] == ["Ann: my cat is called Tofu", "Ann (2): my dog is called Rex"]
+    given = {HERE: entries}, {"id": "u2", "full_name": "Ann"}
+    prompt = stage.prompt("hello", given[0], from_user=given[1])
+    names = [line.split("] ")[-1].split(":")[0] for line in prompt["context"]["history_current_chat"]]
+    assert names == ["Ann", "Ann (2)"] and prompt["input"]["payload"]["source"]["name"] == "Ann (2)"
+    told = [text for _, text in turns(stage, "hello", given[0], from_user=given[1])]
+    assert told == ["Ann: my cat is called Tofu", "Ann (2): my dog is called Rex"]
 
 
 SELF = {"id": "self", "full_name": "Sol", "username": "sol"}
@@ -173,10 +170,8 @@ def test_f83_people_of_one_name_keep_their_marks_from_prompt_to_prompt(stage: St
     second = f"{name.lower()} (2)"
     alone = {"HISTORY_LINES": 0, "ENABLE_HISTORY_RECENT": 0, "MEMORY_ITEMS": 1}
     for last in ("tg/70", HERE, "tg/71"):
-        assert [shown_as(stage, text) for text in ("witch", "knight")] == [[name], [second]]
-        assert [shown_as(stage, each, f"who plays the {each}?", **alone) for each in ("witch", "knight")] == [
-            [name], [second],
-        ]  # fmt: skip
+        for text, shown in (("witch", [name]), ("knight", [second])):
+            assert shown_as(stage, text) == shown_as(stage, f"{text}", f"who plays the {text}?", **alone) == shown
         said_by(stage, "k2", name.lower(), f"I like pizza on {last}", 50, last)
         said_by(stage, "k1", name, f"I like noodles on {last}", 50, last)
     asking = {"from_user": {"id": "k2", "full_name": name}}
@@ -231,8 +226,7 @@ def test_p72_the_personas_lines_carry_its_name(stage: Stage) -> None:
     stage.say("hello", who="self", minutes=50)
     (line,) = stage.context("hi")["history_current_chat"]
     assert "self" not in line and f" {stage.persona}:" not in line
-    scope = stage.scope(HERE)
-    save_chat_message(HERE, "I am here.", "Iris", "self", NOW - 40 * MINUTE, db=stage.db, scope=scope)
+    narrate(stage, "I am here.", "Iris", 40)
     prompt = stage.prompt("hi")
     assert ["Iris: " in line for line in prompt["context"]["history_current_chat"]] == [True, True]
     assert prompt["input"]["payload"]["persona"] == "Iris"
@@ -584,10 +578,11 @@ def test_p73_the_limit_counts_the_days_and_the_first_turn_shown_has_one(stage: S
 
 def test_p73_saved_memories_carry_their_day_oldest_first(stage: Stage) -> None:
     """Of two that contradict each other the model can tell which is newer."""
+    clock: Any = stage.db.clock
     for days, text in ((40, "My flat is in Bern"), (3, "My flat is in Rome")):
-        row = add_saved_memory(text, db=stage.db, scope=stage.scope(HERE)).id
-        then = update(memories).where(memories.c.id == row).values(timestamp=NOW - timedelta(days=days))
-        stage.db.transaction(lambda connection, then=then: connection.execute(then), source="memories")
+        clock.now = NOW - timedelta(days=days)
+        assert add_saved_memory(text, db=stage.db, scope=stage.scope(HERE)).stored
+    clock.now = NOW
     saved = ["[2026-01-29] My flat is in Bern", "[2026-03-07] My flat is in Rome"]
     assert stage.context("hello")["saved_memories"] == saved
     last = contents(ask(stage, "hello", HISTORY_LINES=0))[-1]
@@ -623,13 +618,11 @@ def test_p71_of_memories_about_as_good_the_shorter_take_the_room(stage: Stage) -
 
 def test_f83_a_reply_to_a_person_whose_id_is_self_names_no_persona(stage: Stage) -> None:
     """The key `self` is the persona's own; a person may have it as an id, and need not have a name."""
-    known: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
     said = {"message_id": "m1", "text": "tofu?", "from_user": {"id": "self"}, "role": "user"}
-    chat_history_cache.save_message({**message(), **said, "date": NOW - timedelta(minutes=9)}, **known)
+    save_message({**message(), **said, "date": NOW - 9 * MINUTE}, **stage.asking())
     for n, reply in enumerate((said, {**said, "text": ""}, {**said, "role": "persona"})):
-        moment = NOW - timedelta(minutes=5 - n)
-        asked = message(f"yes {n}", who="Bob", message_id=f"r{n}", date=moment, reply_to_message=reply)
-        chat_history_cache.save_message(asked, **known)
+        asked = message(f"yes {n}", who="Bob", message_id=f"r{n}", date=NOW - (5 - n) * MINUTE, reply_to_message=reply)
+        save_message(asked, **stage.asking())
     lines = [line for line in stage.context("tofu")["history_current_chat"] if "[replied to" in line]
     names = [line.partition("[replied to ")[2].partition(":")[0] for line in lines]
     assert names == ["self", "self", stage.persona.capitalize()]
@@ -698,8 +691,8 @@ def test_p74_each_memory_line_leads_to_its_row_where_marks_are_asked_for(stage: 
     made, report = explain_messages(asked, cite=True, **given)
     assert "\n[m1] [2026-03-07 12:00] Ann: The spare key" in made[-1]["content"]
     assert "\n[m2] [2026-03-08 12:00] " in made[-1]["content"]
-    first = {"source": "chat_history", "id": said, "conversation": "tg/77", "speaker": "Ann"}
-    assert made.citations["m1"] == {**first, "timestamp": "2026-03-07T12:00:00+00:00"}
+    assert made.citations["m1"] == {"source": "chat_history", "id": said, "conversation": "tg/77", "speaker": "Ann",
+                                    "timestamp": "2026-03-07T12:00:00+00:00"}  # fmt: skip
     assert (made.citations["m2"]["source"], made.citations["m2"]["id"]) == ("memories", kept)
     assert report["citations"] == made.citations
     plain, report = explain_messages(asked, **given)
@@ -854,9 +847,9 @@ def test_p73_a_relative_day_is_followed_by_the_date_it_means(stage: Stage) -> No
     for asked in ("Riga", "リガ"):
         hits = stage.context(asked, ENABLE_HISTORY_RECENT=0)["memories"]
         lines = contents(ask(stage, asked, ENABLE_HISTORY_RECENT=0, ENABLE_UPCOMING=0))[-1].splitlines()
-        mine = [text for text in [*shown, "Tomorrow Riga is closed"] if asked in text]
-        assert {hit["snippet"] for hit in hits} == set(mine)
-        assert {line.partition("Ann: ")[2] for line in lines if "Ann: " in line} == set(mine)
+        mine = {text for text in [*shown, "Tomorrow Riga is closed"] if asked in text}
+        told = {line.partition("Ann: ")[2] for line in lines if "Ann: " in line}
+        assert {hit["snippet"] for hit in hits} == told == mine
 
 
 def test_p73_without_local_time_such_a_word_gets_no_date(stage: Stage) -> None:

@@ -131,8 +131,7 @@ def test_p34_a_memory_that_is_a_sentence_of_a_visible_message_stands_there_once(
     asked = {"path": group, "is_private": False, "who": "Ann"}
     shown = stage.context("What about shellfish?", **asked)
     assert "shellfish" in str(shown["history_current_chat"]) and shown["memories"] == []
-    for number in range(12):
-        stage.say(f"line {number} of the day", group, "Cid", minutes=60 - number)
+    stage.say_all((f"line {number} of the day" for number in range(12)), group, "Cid", minutes=60)
     later = stage.context("What about shellfish?", **asked)
     assert "shellfish" not in str(later["history_current_chat"])
     assert {hit["source"] for hit in later["memories"]} >= {"memories"}
@@ -241,12 +240,12 @@ def test_f70_an_id_that_does_not_fit_names_its_field(stage: Stage, fields: dict[
 def test_f6_p72_who_asks_is_named_as_their_lines_are_under_all_identities(stage: Stage) -> None:
     """The history shows full names: without one here nobody could tell whose "I" the question is."""
     said = {"text": "Where is my key?", "interface_path": "tg/42", "message_id": "1"}
-    shown = {}
-    for who in ({"id": "7", "full_name": "Ann\nLee"}, {"id": "7", "full_name": "Ann", "username": "ann"}, {"id": "7"}):
-        made = build_json_prompt({**said, "from_user": who}, db=stage.db, scope=stage.scope())
+    names = {}
+    for more in ({"full_name": "Ann\nLee"}, {"full_name": "Ann", "username": "ann"}, {}):
+        made = build_json_prompt({**said, "from_user": {"id": "7", **more}}, db=stage.db, scope=stage.scope())
         source = made["input"]["payload"]["source"]
-        shown[source["name"]] = source.get("username")
-    assert shown == {"Ann Lee": None, "Ann": "ann", "7": None}
+        names[source["name"]] = source.get("username")
+    assert names == {"Ann Lee": None, "Ann": "ann", "7": None}
     for path, who in ((HERE, "Ann"), ("dc/9", "Annie_92"), ("dc/9", "Ann")):
         stage.say(f"I am {who}.", path, who)
     for who in ("dc/annie_92", "web/7"):
@@ -412,8 +411,8 @@ def test_t62_what_another_section_shows_does_not_come_up_twice(stage: Stage) -> 
 @pytest.mark.engines()
 def test_t63_what_comes_up_comes_with_what_moves_or_cancels_it(stage: Stage) -> None:
     """The change may name a day further off than three lines reach, or none."""
-    for text, days in (("Movie night is on 12 March.", 6), ("Yoga is on 13 March.", 5), ("I sail on 15 March.", 4)):
-        stage.say(text, ELSEWHERE, minutes=days * 1440)
+    plans = "Movie night is on 12 March.", "Yoga is on 13 March.", "I sail on 15 March."
+    stage.say_all(plans, ELSEWHERE, minutes=6 * 1440, step=1440)
     stage.say("Movie night moved to 14 March.", ELSEWHERE, minutes=2 * 1440)
     stage.say("Yoga is cancelled!", "tg/bob", who="Bob", minutes=1440)  # his direct messages
     movie, yoga, sail = coming(stage, ENABLE_HISTORY_RECENT=0)
@@ -453,7 +452,7 @@ def test_t62_at_most_three_come_up_the_nearest_first(stage: Stage) -> None:
         stage.say(f"I sail on {day} March.", ELSEWHERE, minutes=WEEK + day)
     prompt, report = stage.explain("Good morning!", ENABLE_HISTORY_RECENT=0)
     assert [line[:10] for line in prompt["context"]["upcoming"]] == ["2026-03-11", "2026-03-12", "2026-03-13"]
-    assert [one["reason"] for one in report["left_out"] if one["section"] == "upcoming"] == ["limit"]
+    assert reasons(report, "upcoming") == ["limit"]
 
 
 BYE = [
@@ -529,11 +528,10 @@ def test_m21_other_channels_newest_first_and_once(stage: Stage) -> None:
     assert [list(each) for each in found] == [["channel", "age", "lines"]] * 3
     lines = ['[2026-03-10 11:50] Ann: "in 1"', '[2026-03-10 11:50] Iris: "re in 1"']
     assert found[1] == {"channel": "room 1", "age": "10 minutes ago", "lines": lines}
-    more = stage.asking()
-    assert short_term.update_short_term_memory("tg/ann", "tg/here", "we met", "s1", **more).stored
-    assert shown(stage)[0] == {"channel": "tg/here", "age": "just now", "summary": "we met"}
-    door = short_term.build_short_term_context("tg/ann", "tg/here", "s1", **more)
-    assert door == shown(stage)
+    assert short_term.update_short_term_memory("tg/ann", "tg/here", "we met", "s1", **stage.asking()).stored
+    found = shown(stage)
+    assert found[0] == {"channel": "tg/here", "age": "just now", "summary": "we met"}
+    assert found == short_term.build_short_term_context("tg/ann", "tg/here", "s1", **stage.asking())
 
 
 def test_m21_what_the_lists_show_is_not_repeated(stage: Stage) -> None:
@@ -547,9 +545,8 @@ def test_m21_what_the_lists_show_is_not_repeated(stage: Stage) -> None:
     found = prompt["context"]["short_term"]
     assert [each["channel"] for each in found] == ["tg/c2", "tg/c3", "tg/c4"]
     assert found[0]["lines"] == ['[2026-03-10 11:40] Iris: "re in 2"']
-    told = report["sections"]["short_term"]
-    assert told["kept"] == 3 and told["found"] == 3 + len(reasons(report, "short_term"))
-    assert set(reasons(report, "short_term")) == {"visible"}
+    told, why = report["sections"]["short_term"], reasons(report, "short_term")
+    assert told["kept"] == 3 and told["found"] == 3 + len(why) and set(why) == {"visible"}
     without = stage.context("hello", path="tg/here", ENABLE_HISTORY_RECENT=0, **GUILD)["short_term"]
     assert [each["channel"] for each in without] == ["tg/c1", "tg/c2", "tg/c3"]
 
@@ -579,15 +576,16 @@ def test_m18_nothing_private_is_in_a_public_prompt(stage: Stage) -> None:
     turn(stage, "tg/ann", "direct", server="DM")
     turn(stage, "tg/bob", "of bob", who="bob", server="DM")
     turn(stage, "tg/open", "no server", server=None, is_private=False)
-    assert [each["channel"] for each in shown(stage)] == ["tg/pub"]
+
+    def channels(path: str = "tg/here", **more: Any) -> list[str]:
+        return sorted(each["channel"] for each in shown(stage, path, **more))
+
+    assert channels() == ["tg/pub"]
     direct = {"server_id": None, "is_private": True}
-    assert [each["channel"] for each in shown(stage, "tg/ann", **direct)] == ["tg/open"]
+    assert channels("tg/ann", **direct) == ["tg/open"]
     link_participants("discord/ann", "tg/ann", **stage.asking())
-    linked = shown(stage, "discord/ann", **direct)
-    assert {each["channel"] for each in linked} == {"tg/ann", "tg/open"}
+    assert channels("discord/ann", **direct) == ["tg/ann", "tg/open"]
     # A closed channel sees its threads, in which there may be fewer people; a thread sees neither it nor others.
-    closed = {"is_private": True}
-    assert {each["channel"] for each in shown(stage, "tg/closed", **closed)} == {"tg/closed/7", "tg/pub"}
-    assert [each["channel"] for each in shown(stage, "tg/closed/7", **closed)] == ["tg/pub"]
-    assert [each["channel"] for each in shown(stage, "tg/closed/8", **closed)] == ["tg/pub"]
+    assert channels("tg/closed", is_private=True) == ["tg/closed/7", "tg/pub"]
+    assert [channels(f"tg/closed/{n}", is_private=True) for n in (7, 8)] == [["tg/pub"]] * 2
     assert shown(Stage(stage.db)) == []

@@ -22,7 +22,7 @@ from core.transfer.imports import import_file
 from core.transfer.items import import_items
 from core.web import create_app
 from core.web.proxy import answer as answers
-from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, post, wait_until, whole
+from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, wait_until, whole
 from tests.spec.stage import Stage
 
 SHARED = {"X_Conversation_Privacy": "direct"}
@@ -66,9 +66,8 @@ def test_r15_every_other_byte_arrives_as_it_was_sent(proxy: ProxyWorld) -> None:
         b'{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}  ],"tools":'
         + json.dumps(tools).encode() + b',"seed":12345678901234567890, "response_format":{"type":"text"}}'
     )  # fmt: skip
-    head = {"Authorization": f"Bearer {proxy.host}", "Content-Type": "application/json", "X-User-Id": "ann",
-            "X-Custom": "kept", "X-OpenWebUI-User-Email": "ann@example.org"}  # fmt: skip
-    answer = post(proxy.url, params={"api-version": "7"}, content=content, headers=head)
+    head = {"Content-Type": "application/json", "X-Custom": "kept", "X-OpenWebUI-User-Email": "ann@example.org"}
+    answer = proxy.post(params={"api-version": "7"}, content=content, headers=head)
     assert answer.status_code == 200 and answer.json() == whole("ok 1")
     assert answer.headers["x-ratelimit-remaining-requests"] == "41" and answer.headers["x-memory"] == "empty"
     assert proxy.model.last.content == content
@@ -82,8 +81,7 @@ def test_r15_every_other_byte_arrives_as_it_was_sent(proxy: ProxyWorld) -> None:
 )
 def test_r15_what_is_no_request_is_the_upstreams_to_refuse(proxy: ProxyWorld, content: bytes) -> None:
     proxy.model.reply = lambda r: JSONResponse({"error": {"message": "bad"}}, 400)
-    head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"}
-    answer = post(proxy.url, content=content, headers=head)
+    answer = proxy.post(content=content)
     assert (answer.status_code, answer.json()) == (400, {"error": {"message": "bad"}})
     assert proxy.model.last.content == content
 
@@ -330,9 +328,7 @@ def test_r15_an_answer_that_is_too_long_to_keep_is_passed_on_and_told(
 ) -> None:
     """Nothing of it is stored, and the log says so: half an answer would be a wrong one."""
     monkeypatch.setattr(answers, "MAX_BYTES", 50)
-    head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"}
-    body = {"model": "tiny", "messages": chat("hello"), "stream": stream}
-    answer = post(proxy.url, json=body, headers=head)
+    answer = proxy.post(json={"model": "tiny", "messages": chat("hello"), "stream": stream})
     assert answer.status_code == 200 and "ok" in answer.text
     assert wait_until(lambda: "proxy_not_stored" in caplog.text)
     assert proxy.wait_for_lines(1, "proxy/ann") == [("ann", "hello")]
@@ -541,12 +537,13 @@ OPEN_WEBUI_HEADERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "headers"), [(TAVERN, {"x-user-id": "me"}), (OPEN_WEBUI, OPEN_WEBUI_HEADERS)])
-def test_r17_requests_as_bots_and_companions_send_them(proxy: ProxyWorld, body: Any, headers: Any) -> None:
+@pytest.mark.parametrize(("body", "who", "headers", "place"), [
+    (TAVERN, "me", {}, "proxy/me"), (OPEN_WEBUI, None, OPEN_WEBUI_HEADERS, "openwebui/u1/c1"),
+], ids=["SillyTavern", "Open WebUI"])  # fmt: skip
+def test_r17_requests_as_companions_send_them(proxy: ProxyWorld, body: Any, who: Any, headers: Any, place: str) -> None:
     proxy.model.answers = ["The grey one.", "Tofu."]
-    head = {"Authorization": f"Bearer {proxy.host}", **headers}
-    answer = post(proxy.url, json=body, headers=head)
+    answer = proxy.post(who, headers, json=body)
     assert answer.status_code == 200 and b"[DONE]" in answer.content
-    lines = proxy.wait_for_lines(4, "openwebui/u1/c1" if body is OPEN_WEBUI else "proxy/me")
+    lines = proxy.wait_for_lines(4, place)
     assert [text for _, text in lines] == ["I have two cats", "How lovely.", "Which is this one?", "The grey one."]
     assert {**proxy.model.last.body, "messages": without_block(proxy.model.last.messages)} == body

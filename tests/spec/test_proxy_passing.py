@@ -28,7 +28,7 @@ from core.scope import Scope
 from core.web import guard
 from core.web.proxy import memory
 from tests.spec import proxy_world
-from tests.spec.proxy_world import ProxyWorld, chat, event, post, wait_until, whole
+from tests.spec.proxy_world import ProxyWorld, chat, event, wait_until, whole
 
 
 def teach(proxy: ProxyWorld) -> None:
@@ -78,7 +78,7 @@ def test_r37_half_a_letter_in_a_line_and_a_mount_cost_no_memory(proxy: ProxyWorl
     teach(proxy)
     body = json.dumps({"model": "tiny", "messages": chat("Look \ud83d", "hello", "What is my cat called?")})
     with proxy.served_again(below=below) as world:
-        answer = post(world.url, content=body, headers={"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"})
+        answer = world.post(content=body)
     assert answer.headers["x-memory"] == "used" and proxy.model.last.messages[0]["content"] == "Look \ud83d"
 
 
@@ -106,8 +106,7 @@ def test_r37_the_hosts_routes_stay_the_servers_own(proxy: ProxyWorld) -> None:
     """A memory that is saved by HTTP must not be sent to the model server."""
     head = {"Authorization": f"Bearer {proxy.host}"}
     for method, path in (("PUT", "memories"), ("GET", "search"), ("DELETE", "prompt")):
-        answer = httpx2.request(method, f"{proxy.url}/v1/{path}", headers=head)
-        assert answer.status_code == 405, (method, path)
+        assert httpx2.request(method, f"{proxy.url}/v1/{path}", headers=head).status_code == 405, (method, path)
     assert httpx2.get(f"{proxy.url}/v1/memories", headers=head).json()["items"] == []
     assert not proxy.model.requests
 
@@ -121,7 +120,6 @@ def test_r37_what_is_too_large_is_refused_in_the_dialect(proxy: ProxyWorld, monk
 
 SAID = event({"delta": {"content": "Hello Ann."}})
 DONE = b"data: [DONE]\n\n"
-
 STOP = event({"delta": {}, "finish_reason": "stop"})
 
 
@@ -159,11 +157,8 @@ def held(proxy: ProxyWorld) -> Iterator[Callable[..., None]]:
 @pytest.mark.parametrize("ending", ["close", "reset"])
 def test_r39_a_turn_is_stored_when_its_reason_came(proxy: ProxyWorld, held: Callable[..., None], ending: str) -> None:
     """Clients stop reading there; some destroy their socket in the same moment."""
-    for who, sent in (
-        ("ann", [SAID, STOP]),
-        ("bob", [SAID + STOP, event({"delta": {}})]),
-        ("cy", [SAID + STOP + DONE]),
-    ):
+    sent_to = {"ann": [SAID, STOP], "bob": [SAID + STOP, event({"delta": {}})], "cy": [SAID + STOP + DONE]}
+    for who, sent in sent_to.items():
         held(who, sent, b'"finish_reason": "stop"', ending)
         assert proxy.wait_for_lines(2, f"proxy/{who}") == [(who, "hi"), ("self", "Hello Ann.")]
 
@@ -193,9 +188,8 @@ def test_r39_many_requests_at_once_keep_their_memory(proxy: ProxyWorld, monkeypa
 
     async def ask(client: httpx2.AsyncClient, url: str, number: int) -> str:
         head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": f"user{number}"}
-        answer = await client.post(
-            f"{url}/v1/chat/completions", json={"model": "t", "messages": chat("hi")}, headers=head
-        )
+        body = {"model": "t", "messages": chat("hi")}
+        answer = await client.post(f"{url}/v1/chat/completions", json=body, headers=head)
         return str(answer.headers["x-memory"])
 
     async def ask_all(url: str) -> list[str]:
@@ -211,11 +205,10 @@ def test_r39_what_takes_too_long_is_told(proxy: ProxyWorld, monkeypatch: pytest.
     """A stuck database holds up nobody for longer than who came first, however many wait."""
     over = threading.Event()
     monkeypatch.setattr(memory, "build_block", lambda *_: over.wait(proxy_world.PATIENCE_SECONDS) and "")
-    head = {"Authorization": f"Bearer {proxy.host}"}
+    body = {"model": "t", "messages": chat("hi")}
 
     def ask(number: int) -> str:
-        body = {"model": "t", "messages": chat("hi")}
-        return str(post(world.url, json=body, headers={**head, "X-User-Id": f"user{number}"}).headers["x-memory"])
+        return str(world.post(f"user{number}", json=body).headers["x-memory"])
 
     with proxy.served_again(proxy_memory_seconds=0.5) as world:
         try:
@@ -240,8 +233,7 @@ def test_r37_an_answer_of_any_type_is_stored_compressed_too(proxy: ProxyWorld, k
     content = SAID + DONE if stream else json.dumps(whole("Hello Ann.")).encode()
     for who, sent, more in (("ann", content, {}), ("bob", gzip.compress(content), {"content-encoding": "gzip"})):
         proxy.model.reply = lambda r, sent=sent, more=more: Response(sent, media_type=kind, headers=more)
-        head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": who}
-        answer = post(proxy.url, json={"model": "t", "messages": chat("hi"), "stream": stream}, headers=head)
+        answer = proxy.post(who, json={"model": "t", "messages": chat("hi"), "stream": stream})
         assert answer.content == content
         assert proxy.wait_for_lines(2, f"proxy/{who}") == [(who, "hi"), ("self", "Hello Ann.")]
 
@@ -308,8 +300,7 @@ def test_f82_what_a_person_asked_to_keep_is_shared_by_their_chats_until_they_are
             named = {"X_Conversation_Id": name} if name else {}
             proxy.ask(proxy.client(X_User_Id=who, **named), "What do you cook for me? I like walnuts.")
             arrived = str(proxy.model.last.messages)
-            assert ("allergic" in arrived) is (who == "ann"), (who, name)
-            assert ("German" in arrived) is (who == "ann"), (who, name)
+            assert [word in arrived for word in ("allergic", "German")] == [who == "ann"] * 2, (who, name)
     for name in ("proxy/ann", "proxy/ann/two"):
         proxy.wait_for_lines(2, name)
     forget(participant="proxy/ann", db=proxy.db, scope=Scope(proxy.persona))
@@ -351,9 +342,8 @@ def test_r20_keys_are_neither_stored_nor_logged(proxy: ProxyWorld, caplog: pytes
 def test_r16_a_hostile_id_is_a_name_or_costs_the_memory(proxy: ProxyWorld, name: str, value: str) -> None:
     proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="c"), "My pin is 7321, keep it.")
     proxy.wait_for_lines(2, "proxy/ann/c")
-    head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "bob", name: value}
     body = {"model": "tiny", "messages": chat("What is my pin, to keep it?")}
-    answer = post(proxy.url, json=body, headers=head)
+    answer = proxy.post("bob", {name: value}, json=body)
     assert answer.status_code == 200 and "7321" not in str(proxy.model.last.body)
     assert len(proxy.lines("proxy/ann/c")) == 2
 

@@ -72,13 +72,12 @@ def test_r19_memory_goes_before_the_persons_text_and_nothing_else_changes(
 
 def test_r17_a_chain_of_responses_is_one_conversation_with_every_line(proxy: ProxyWorld) -> None:
     """A request holds the new line alone: the same words later are a new line, the same request again is none."""
-    client, last = proxy.client(X_User_Id="ann"), ""
+    client = proxy.client(X_User_Id="ann")
     for number, text in enumerate(("Is there tea?", "yes", "yes", "yes")):
         for answer in (f"cup {number}", f"pot {number}"):  # asked twice, as after a lost connection
             proxy.model.reply = lambda recorded, answer=answer: respond(recorded, answer)
-            ask(client, text, **({"previous_response_id": last} if last else {}))
+            ask(client, text, **({"previous_response_id": f"r{number}"} if number else {}))
             proxy.wait_for_lines(2 * number + 2, "proxy/ann")
-        last = f"r{number}"
     texts = [text for _, text in proxy.lines("proxy/ann")]
     assert texts[::2] == ["Is there tea?", "yes", "yes", "yes"] and len(texts) == 8
     assert all(text in (f"cup {number}", f"pot {number}") for number, text in enumerate(texts[1::2]))
@@ -105,14 +104,10 @@ def test_r18_where_memory_is_off_a_response_passes_as_it_came(proxy: ProxyWorld,
     teach(proxy)
     head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann", "Content-Type": "application/json"}
     content = json.dumps({"model": "tiny", "input": QUESTION, "x": 1.0}, indent=1).encode()
-    expected, flags = "skipped; asked", {}
-    if way == "X-Store":
-        head["X-Store"] = "no"
-    elif way == "chars":
-        expected, flags = "empty", {"proxy_context_chars": 0}
-    else:
-        content, expected = content.replace(b'"x": 1.0', b'"max_output_tokens": 16'), "skipped; short"
-    with proxy.served_again(**flags) as world:
+    head |= {"X-Store": "no"} if way == "X-Store" else {}
+    content = content.replace(b'"x": 1.0', b'"max_output_tokens": 16') if way == "max_output_tokens" else content
+    expected = {"X-Store": "skipped; asked", "max_output_tokens": "skipped; short", "chars": "empty"}[way]
+    with proxy.served_again(**({"proxy_context_chars": 0} if way == "chars" else {})) as world:
         answer = httpx2.post(f"{world.url}/v1/responses", content=content, headers=head, timeout=60)
         assert answer.headers["x-memory"] == expected and proxy.model.last.content == content
         stored = 2 if expected.startswith("skipped") else 4

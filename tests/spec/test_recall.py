@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,10 +101,8 @@ def test_t57_yesterday_is_a_day_of_the_asker(zone: str | None, found: bool) -> N
 def test_t57_who_is_asked_about_is_offered_by_their_own_words() -> None:
     """Where no word leads anywhere, what somebody last said of themselves may be right; of strangers nothing is."""
     with closing(open_database("sqlite://", clock=lambda: TODAY)) as db:
-        place = "web/who"
-        for n, (who, said) in enumerate(
-            [("zoe", "I repair violins."), ("zoe", "Rain again."), ("bob", "I sell boats.")]
-        ):
+        place, talk = "web/who", [("zoe", "I repair violins."), ("zoe", "Rain again."), ("bob", "I sell boats.")]
+        for n, (who, said) in enumerate(talk):
             save_message(message(said, who, TODAY - timedelta(days=9, minutes=-n), f"m{n}", place), db=db)
         scope = scope_of(message("", "bob", TODAY, "q", place))
         found = search_memories(query="Who is Zoe?", db=db, scope=scope)
@@ -129,8 +127,8 @@ def house(db: Database) -> Stage:
 
 
 def best(stage: Stage, question: str, **flags: Any) -> str:
-    settings = Settings(**flags)
-    hits, report = explain_search(query=question, limit=5, db=stage.db, settings=settings, scope=stage.scope(HERE))
+    given = {**stage.asking(HERE), "settings": Settings(**flags)}
+    hits, report = explain_search(query=question, limit=5, **given)
     shown = {hit["id"]: hit["snippet"] for hit in hits}
     ranked = sorted(report["hits"], key=lambda hit: hit["rank"])
     return next((shown[hit["id"]] for hit in ranked if hit["words"]), "")
@@ -153,23 +151,18 @@ def test_t57_a_word_that_is_only_somewhat_like_a_known_one_finds_nothing(house: 
 
 
 def test_t57_the_score_decides_and_recency_corrects_no_word(house: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_words, "FUZZY_SCORE", 92)
-    assert best(house, "recipie") == SAID[0]
-    monkeypatch.setattr(search_words, "FUZZY_SCORE", 95)
-    assert best(house, "recipie") == ""
-    monkeypatch.setattr(search_words, "FUZZY_SCORE", 82)
-    assert best(house, "recipie", memory_ranking="recency") == ""
+    for score, ranking, found in ((92, "relevance", SAID[0]), (95, "relevance", ""), (82, "recency", "")):
+        monkeypatch.setattr(search_words, "FUZZY_SCORE", score)
+        assert best(house, "recipie", memory_ranking=ranking) == found
 
 
 def test_t30_a_rare_word_is_not_taken_for_a_common_one_like_it(stage: Stage) -> None:
     """`alonza` stands in one row: rows with `alonzo` do not push it out, whichever of the two was meant."""
     rare = stage.say("alonza is here", minutes=900)
     stage.say_all((f"alonzo was there {n}" for n in range(30)), minutes=800)
-    settings = Settings()
-    hits, report = explain_search(query="alonza?", limit=3, db=stage.db, settings=settings, scope=stage.scope(HERE))
+    hits, report = explain_search(query="alonza?", limit=3, **stage.asking(HERE))
     ranked = sorted(report["hits"], key=lambda hit: hit["rank"])
-    assert ranked[0]["id"] == rare
-    assert len(hits) == 3
+    assert ranked[0]["id"] == rare and len(hits) == 3
 
 
 def test_t57_a_slip_that_the_host_has_stored_with_the_message_still_finds_it(house: Stage) -> None:
@@ -190,8 +183,7 @@ def test_t65_a_word_that_stands_nowhere_costs_the_others_nothing(stage: Stage) -
     """Halves of `coin` that stand somewhere made it a phrase that every row lacked, as if it had been quoted."""
     for text in ("The co driver sat in the back", "My savings are for a bike"):
         stage.say(text)
-    scope = stage.scope(HERE)
-    report = explain_search(query="Shall I put my savings into this coin?", db=stage.db, scope=scope)[1]
+    report = explain_search(query="Shall I put my savings into this coin?", **stage.asking(HERE))[1]
     assert report["hits"] and all("quote" not in hit["reasons"] for hit in report["hits"])
 
 
@@ -213,9 +205,8 @@ def test_t57_thai_words_are_found_by_their_letters_and_numbers(stage: Stage) -> 
 def test_t65_what_is_quoted_counts_where_a_row_holds_it(stage: Stage) -> None:
     for text in ("My savings are for a bike", "I lost my savings", "We talked about what savings are"):
         stage.say(text)
-    scope = stage.scope(HERE)
     for question, held in (('Who said "my savings are gone"?', None), ('Who said "my savings are for a bike"?', 0)):
-        hits = sorted(explain_search(query=question, db=stage.db, scope=scope)[1]["hits"], key=lambda hit: hit["rank"])
+        hits = sorted(explain_search(query=question, **stage.asking(HERE))[1]["hits"], key=lambda hit: hit["rank"])
         assert ["quote" in hit["reasons"] for hit in hits] == [held is not None and n != held for n in range(3)]
 
 
@@ -242,13 +233,10 @@ def plant(db: Database, language: str) -> Stage:
     for at, (fact, _) in enumerate(facts):
         said.insert(at * (step + 1), fact)
     scope = stage.scope("tg/42", participant="tg/ann")
-    made = [
-        messages.read_message(
-            scope, "tg/42", text, now=NOW, sender_id="ann", timestamp=NOW - timedelta(hours=len(said) - at)
-        )
-        for at, text in enumerate(said)
-    ]
-    chat_batches.insert_messages(db, scope, [each for each in made if each is not None], privacy_default="none")
+    times = [NOW - timedelta(hours=len(said) - at) for at in range(len(said))]
+    read = partial(messages.read_message, scope, "tg/42", now=NOW, sender_id="ann")
+    made = [each for text, at in zip(said, times, strict=True) if (each := read(text, timestamp=at))]
+    chat_batches.insert_messages(db, scope, made, privacy_default="none")
     return stage
 
 
@@ -306,8 +294,7 @@ def test_t65_tones_that_are_written_are_meant(stage: Stage) -> None:
     for text in rows:
         stage.say(text)
     for question, meant in (("bạn", {"Bạn tôi ở Huế"}), ("ban", rows)):
-        settings = Settings(languages=("vi", "en"))
-        hits = search_memories(query=question, db=stage.db, settings=settings, scope=stage.scope(HERE))
+        hits = search_memories(query=question, **stage.asking(HERE, LANGUAGES=("vi", "en")))
         assert {hit["snippet"] for hit in hits} == meant, question
 
 

@@ -44,13 +44,11 @@ def test_f13_live_lines_of_a_direct_message_stay_there(stage: Stage) -> None:
 
 
 def test_f81_a_room_of_two_servers_shows_its_own_lines_stored_and_live(stage: Stage) -> None:
-    room = "irc/general"
+    room, asked = "irc/general", {"server_id": "beta", "is_private": False}
     for server in ("alpha", "beta"):
         stage.say(f"canary of {server}", room, "Bob", minutes=9, server=server)
-    asked = {"path": room, "server_id": "beta", "is_private": False}
-    context = stage.context("what", {room: [live("live", "Bob")]}, **asked)
-    assert said(context["history_current_chat"]) == ["canary of beta", "live"]
-    assert context["history_recent"] == []
+    context = stage.context("what", {room: [live("live", "Bob")]}, path=room, **asked)
+    assert said(context["history_current_chat"]) == ["canary of beta", "live"] and context["history_recent"] == []
 
 
 def test_f18_local_only_rows_enter_local_prompts_alone(stage: Stage) -> None:
@@ -251,13 +249,6 @@ def test_f16_server_in_direct_counts_the_lines_of_the_identity_that_asks(stage: 
     link_participants("discord/ann", "tg/ann", **stage.asking())
     known = direct(stage, path="tg/ann", SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30, interface="tg")
     assert heard(known) == {"ann direct"}
-
-
-def test_f16_server_in_direct_keeps_local_words_at_home(stage: Stage) -> None:
-    stage.say("zebra ann local line", "discord/c5", server="s1", minutes=90)
-    set_conversation_local_only("discord/c5", **stage.asking("discord/c5"))
-    assert "ann local" not in str(direct(stage, SERVER_IN_DIRECT=1))
-    assert "ann local" in str(direct(stage, SERVER_IN_DIRECT=1, destination="local"))
 
 
 WORD = "zqharbour"

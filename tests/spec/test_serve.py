@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -147,9 +148,8 @@ def test_a_warning_of_the_server_says_when(serve: Serve, port: int, monkeypatch:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Database]:
-    db = open_database(f"sqlite:///{tmp_path / 'own.sqlite3'}")
-    yield db
-    db.close()
+    with closing(open_database(f"sqlite:///{tmp_path / 'own.sqlite3'}")) as db:
+        yield db
 
 
 @pytest.fixture(autouse=True)
@@ -159,25 +159,24 @@ def _asked_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_r34_ready_is_told_from_alive(own: Database) -> None:
     """A supervisor sends requests to what is ready, and restarts only what is not alive."""
-    with TestClient(create_app(db=own, admin=False)) as client:
-        for path in ("/health", "/health/live"):
-            assert client.get(path).json() == {"status": "ok"}
-        ready = client.get("/health/ready")
-        assert (ready.status_code, ready.json()) == (200, {"status": "ready"})
-        assert ready.headers["cache-control"] == "no-store"
-        own.transaction(lambda c: c.execute(delete(schema_version)), source="test")
-        older = client.get("/health/ready")
-        assert (older.status_code, older.json()) == (503, {"status": "not ready", "lacks": "schema"})
-        assert client.get("/health/live").status_code == 200
+    assert ask_health(own) == (200, {"status": "ready"})
+    own.transaction(lambda c: c.execute(delete(schema_version)), source="test")
+    assert ask_health(own) == (503, {"status": "not ready", "lacks": "schema"})
 
 
 def test_r34_a_database_that_does_not_answer_is_not_ready(port: int) -> None:
-    away = Database(f"mysql://ann:pw7321@127.0.0.1:{port}/none", timeout_seconds=1)
-    with TestClient(create_app(db=away, admin=False)) as client:
-        answer = client.get("/health/ready")
-        assert (answer.status_code, answer.json()) == (503, {"status": "not ready", "lacks": "database"})
-        assert client.get("/health/live").json() == {"status": "ok"}
-    away.close()
+    with closing(Database(f"mysql://ann:pw7321@127.0.0.1:{port}/none", timeout_seconds=1)) as away:
+        assert ask_health(away) == (503, {"status": "not ready", "lacks": "database"})
+
+
+def ask_health(db: Database) -> tuple[int, Any]:
+    """Return whether a server is ready; it is alive in any case."""
+    with TestClient(create_app(db=db, admin=False)) as client:
+        for path in ("/health", "/health/live"):
+            assert client.get(path).json() == {"status": "ok"}
+        ready = client.get("/health/ready")
+        assert ready.headers["cache-control"] == "no-store"
+        return ready.status_code, ready.json()
 
 
 def test_r34_asking_often_costs_the_database_nothing(own: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,12 +192,11 @@ def test_r34_asking_often_costs_the_database_nothing(own: Database, monkeypatch:
 @pytest.mark.parametrize("name", ["DATABASE_URL", "ADMIN_TOKEN", "LLM_API_KEY"])
 @pytest.mark.parametrize("content", [None, "", " \n"])
 def test_r34_a_secret_whose_file_is_missing_or_empty_stops_it(
-    name: str, content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, content: str | None, own_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     """Taken as unset, the database would be a new file and the server without its key, without a word."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ADMIN_TOKEN", TOKEN)
-    file = tmp_path / "secret"
+    file = own_folder / "secret"
     if content is not None:
         file.write_text(content)
     monkeypatch.delenv(name, raising=False)
@@ -207,4 +205,4 @@ def test_r34_a_secret_whose_file_is_missing_or_empty_stops_it(
     assert app.run_command(["serve"]) == 1
     said = " ".join(capsys.readouterr().err.split())
     assert said.startswith(f"{name}_FILE names") and ("is empty" if content is not None else "cannot be read") in said
-    assert not (tmp_path / "prompt-engine.sqlite3").exists()
+    assert not (own_folder / "prompt-engine.sqlite3").exists()

@@ -48,9 +48,12 @@ def run_blocks(page: str, codes: list[str], names: dict[str, Any]) -> None:
 
 def said_in(codes: list[str]) -> list[str]:
     """Return what the comments behind `print` say is printed."""
-    return [
-        line.rpartition("  # ")[2] for code in codes for line in code.splitlines() if re.match(r"print\(.*  # ", line)
-    ]
+    lines = [line for code in codes for line in code.splitlines()]
+    return [line.rpartition("  # ")[2] for line in lines if re.match(r"print\(.*  # ", line)]
+
+
+def run(words: list[str], folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False)
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -90,10 +93,8 @@ def test_r35_the_bot_answers_after_ten_lines(own_folder: Path, capsys: pytest.Ca
 def test_r35_the_bot_s_page_explains_by_the_command(own_folder: Path) -> None:
     run_blocks("start/bot", blocks("start/bot", "python")[:1], {})
     (line,) = [each for each in "".join(blocks("start/bot", "sh")).splitlines() if " explain " in each]
-    given: dict[str, Any] = {"cwd": own_folder, "env": environment(), "capture_output": True, "text": True}
-    ran = subprocess.run(command(line), check=False, timeout=120, **given)
-    assert ran.returncode == 0, ran.stderr
-    assert "history_recent" in ran.stdout
+    ran = run(command(line), own_folder, environment())
+    assert ran.returncode == 0 and "history_recent" in ran.stdout, ran.stderr
 
 
 def test_r35_the_typescript_of_the_readme_stores_a_turn_and_gets_a_prompt(own_folder: Path) -> None:
@@ -114,10 +115,7 @@ def test_r35_the_typescript_of_the_readme_stores_a_turn_and_gets_a_prompt(own_fo
         if node := shutil.which("node"):
             plain = re.sub(r": (?:string|object)\b", "", code).replace("http://127.0.0.1:8765", url)
             (own_folder / "ask.mjs").write_text(plain, encoding="utf-8")
-            given = environment(TOKEN=token)
-            ran = subprocess.run(
-                [node, "ask.mjs"], cwd=own_folder, env=given, capture_output=True, text=True, timeout=120, check=False
-            )
+            ran = run([node, "ask.mjs"], own_folder, environment(TOKEN=token))
             assert ran.returncode == 0 and "Who is my cat?" in ran.stdout and "Tofu" in ran.stdout, ran.stderr
         else:
             print("node is not on this machine: the requests are compared with the OpenAPI document alone")
@@ -141,18 +139,15 @@ def test_r35_a_front_end_needs_the_page_s_commands_and_one_setting(tmp_path: Pat
     port, model = free_port(), ModelServer()
     with serving(model.app) as url, (tmp_path / "log.txt").open("ab") as log:
         env = environment(**{name: f"{url}/v1", "ADMIN_PORT": str(port)})
-        made = subprocess.run(
-            command(add), cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=True
-        )
+        made = run(command(add), tmp_path, env)
         found = re.search(r"\bpe_[\w-]+", made.stdout)
-        assert found, made.stdout
+        assert found, made.stdout + made.stderr
         process = subprocess.Popen(command(serve), cwd=tmp_path, env=env, stdout=log, stderr=log)
         try:
             assert wait_until(lambda: is_up(f"http://127.0.0.1:{port}/health") or process.poll() is not None, 120)
             assert process.poll() is None, (tmp_path / "log.txt").read_text()
-            (base,) = set(
-                re.findall(r"base URL of the model server to `(.*?)`", (DOCS / "start/front-end.md").read_text())
-            )
+            page = (DOCS / "start/front-end.md").read_text()
+            (base,) = set(re.findall(r"base URL of the model server to `(.*?)`", page))
             with openai.OpenAI(base_url=base.replace("8765", str(port)), api_key=found[0], max_retries=0) as client:
                 for stored, text in enumerate(("My cat is called Tofu.", "What is my cat called?")):
                     assert wait_until(lambda stored=stored: count_lines(tmp_path) >= stored, 60)
@@ -211,9 +206,8 @@ def test_r35_the_code_of_the_page_prints_it(own_folder: Path, page: str, capsys:
     assert codes and all(line in printed for line in said_in(codes))
     if page == "coming-from/mem0":
         assert "1 ()" in printed
-        assert [hit["snippet"] for hit in search_memories(query="tomatoes", scope=names["ann"])] == [
-            "Ann grows tomatoes."
-        ]
+        hits = search_memories(query="tomatoes", scope=names["ann"])
+        assert [hit["snippet"] for hit in hits] == ["Ann grows tomatoes."]
         assert search_memories(query="tomatoes", scope=Scope("iris", "web/9", "web/bob")) == []
 
 
