@@ -3,8 +3,8 @@
 import importlib
 import inspect
 import itertools
-import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,8 +20,7 @@ from core.privacy import link_participants, set_conversation_local_only, set_con
 from core.scope import Scope
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, reasons, said
-from tests.spec.test_injection import FLAGS
-from tests.store.world import rows_of, verify_index
+from tests.store.world import rows_of, run_at_once, verify_index
 
 
 def live(text: str, who: str, **more: Any) -> dict[str, Any]:
@@ -217,8 +216,7 @@ def test_f16_server_in_direct_is_for_the_person_of_the_direct_message(stage: Sta
     town(stage)
     stage.say("zebra bob third line", "discord/c3", "Bob", minutes=50, server="s3")
     assert "bob third" not in str(direct(stage, SERVER_IN_DIRECT=1))
-    flags = {"SERVER_IN_DIRECT": 1, "CONTEXT_VERBOSITY": 30}
-    asked = stage.context("zebra", path="discord/ann", who="Bob", is_private=True, **flags)
+    asked = direct(stage, "bob", "discord/ann", SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30)
     assert "bob third" not in str(asked), "somebody else speaks in Ann's direct message"
 
 
@@ -227,7 +225,6 @@ def test_f16_server_in_direct_changes_nothing_of_a_server(stage: Stage) -> None:
     stage.say("Hello", "discord/c1", "Ann", minutes=40, server="s1")
     item = stage.remember("zebra bob memory", ["zebra"], 60, "discord/c1", server="s1")
     known = stage.asking("discord/ann", "discord/ann", privacy="direct", SERVER_IN_DIRECT=True)
-    assert {hit["id"] for hit in search_memories(query="zebra bob", **known)} == {row, item}
     assert chat_history_cache.edit_chat_message(row, "changed", **known).reason == "not_found"
     assert chat_history_cache.delete_chat_message(row, **known).reason == "not_found"
     assert chat_history_cache.clear_chat_history("discord/c1", **known) == 0
@@ -396,13 +393,16 @@ def test_f18_threads_follow(stage: Stage) -> None:
     stage.say("tofu", "tg/91")
     assert marks(stage, "tg/9")["conversations"] == 2
     stage.say(f"tofu {LOCAL}", "tg/9/2")
-    told = {key: stored(stage, "conversations", key) for key in ("tg/9", "tg/9/1", "tg/9/2", "tg/91")}
-    assert told == {"tg/9": [1], "tg/9/1": [1], "tg/9/2": [1], "tg/91": [0]}
-    own = {"db": stage.db, "settings": Settings(**FLAGS), "scope": stage.scope("tg/77", participant="tg/ann")}
-    turn = [{"content": LOCAL, "sender_id": "ann"}]
-    short_term.write_turn(None, "ok", user="tg/ann", channel="tg/555", parent_channel="tg/9", messages=turn, at=NOW,
-                          **{**own, "scope": stage.scope("tg/555", participant="tg/ann")})  # fmt: skip
-    assert LOCAL not in repr(short_term.get_for_user("tg/ann", **own))
+    assert [stored(stage, "conversations", key) for key in ("tg/9", "tg/9/1", "tg/9/2", "tg/91")] == [
+        [1],
+        [1],
+        [1],
+        [0],
+    ]
+    turn = {"user": "tg/ann", "channel": "tg/555", "parent_channel": "tg/9", "at": NOW}
+    short_term.write_turn(turn, "ok", messages=[{"content": LOCAL, "sender_id": "ann"}],
+                          **stage.asking("tg/555", "tg/ann"))  # fmt: skip
+    assert LOCAL not in repr(short_term.get_for_user("tg/ann", **stage.asking("tg/77", "tg/ann")))
     assert marks(stage, "tg/9/1", False)["conversations"] == 1
     assert marks(stage, "tg/9", False)["conversations"] == 2
     set_conversation_privacy("tg/9", "restricted", db=stage.db, settings=Settings(), scope=Scope(stage.persona))
@@ -446,24 +446,12 @@ def test_f18_what_is_written_meanwhile_is_marked_too(db: Any) -> None:
     """Whoever writes while the mark is set is before it, and marked by it, or after it, and inherits it."""
     stage = Stage(db)
     stage.say("tofu")
-    failed: list[Exception] = []
 
     def write(number: int) -> None:
-        try:
-            for n in range(6):
-                stage.say(f"tofu {number} {n}", who=f"w{number}")
-                stage.remember(f"tofu item {number} {n}", ["tofu"], path=HERE)
-        except Exception as error:  # noqa: BLE001 - told by the assertion below
-            failed.append(error)
+        for n in range(6):
+            stage.say(f"tofu {number} {n}", who=f"w{number}")
+            stage.remember(f"tofu item {number} {n}", ["tofu"], path=HERE)
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    marks(stage, HERE)
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    assert stored(stage, "memories") == [1] * 18
-    assert verify_index(db) == []
-    by: dict[str, Any] = {"db": db, "settings": Settings(), "scope": stage.scope("tg/2")}
-    assert search_memories(keywords=["tofu"], limit=50, **by) == []
+    run_at_once([*(partial(write, number) for number in range(3)), lambda: marks(stage, HERE)])
+    assert stored(stage, "memories") == [1] * 18 and verify_index(db) == []
+    assert search_memories(keywords=["tofu"], limit=50, **stage.asking("tg/2")) == []
