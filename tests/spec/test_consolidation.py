@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -180,12 +181,9 @@ def test_l17_l22_a_failure_stores_and_marks_nothing(life: Life, monkeypatch: pyt
     talk(life, 3)
     life.item("a session row", tier="session")
 
-    def broken(*_: Any, **__: Any) -> None:
-        raise StoreWriteError("injected", source="memories")
-
     owner: Any = {"move_mark": windows, "insert_each_once": memories, "ensure": conversations}.get(step, memories.tags)
     with monkeypatch.context() as patch:
-        patch.setattr(owner, step, broken)
+        patch.setattr(owner, step, Mock(side_effect=StoreWriteError("injected", source="memories")))
         done = life.trigger_memory_consolidation(model=facts("a"))
     assert (done.stored, done.reason) == (0, "StoreWriteError")
     assert [row.error for row in rows_of(life.db, JOBS, life.persona) if row.error] == ["StoreWriteError: memories"]
@@ -241,8 +239,7 @@ def test_l17_a_message_of_a_late_clock_is_read(life: Life, monkeypatch: pytest.M
 
 
 def test_f20_nothing_for_long_of_those_who_want_none(life: Life, stage: Stage) -> None:
-    for level in ("partial", "full"):
-        privacy.set_privacy(f"tg/{level}", level, **stage.asking())
+    privacy.set_privacy("tg/partial", "partial", **stage.asking())
     life.stage.say("My name is Paula.", who="partial", message_id="p")
     model = facts("x")
     done = life.consolidate_history(HERE, model=model)
@@ -371,9 +368,8 @@ def test_l20_the_end_of_a_stream_may_be_queued(life: Life) -> None:
     assert [each.state for each in life.run(model)] == ["completed"] * 2 and len(model.asked) == 2
     (row,) = life.rows()
     assert (row.content, json.loads(row.tags)) == ("a", ["deep"])
-    assert [(run.kind, run.reason, run.items_added) for run in life.runs()] == [
-        ("consolidation", "on_stream_end", 1), ("deep", "on_stream_end", 0),
-    ]  # fmt: skip
+    runs = [(run.kind, run.reason, run.items_added) for run in life.runs()]
+    assert runs == [("consolidation", "on_stream_end", 1), ("deep", "on_stream_end", 0)]
 
 
 def test_l20_an_end_while_a_cycle_runs_is_queued(life: Life) -> None:
@@ -391,9 +387,8 @@ def test_l21_deep_consolidation_prunes_and_extracts_anew(life: Life) -> None:
     talk(life, 3)
     life.stage.say("somewhere else", path=ELSEWHERE, message_id="x")
     life.run_cycle(model=facts("from the cycle"))
-    model = Model(
-        lambda prompt: json.dumps({"key_facts": [f"seen {said_in(prompt)[-1]}" + "x" * 300], "facts_about_user": ["y"]})
-    )
+    seen = lambda prompt: [f"seen {said_in(prompt)[-1]}{'x' * 300}"]  # noqa: E731
+    model = Model(lambda prompt: json.dumps({"key_facts": seen(prompt), "facts_about_user": ["y"]}))
     done = life.deep_consolidation(model=model)
     assert (done.stored, done.merged, done.pruned, done.deep) == (3, 1, 2, True)  # both hear the same fact of Ann
     made = [row for row in life.holding() if json.loads(row.tags) == ["deep"]]
@@ -471,14 +466,12 @@ def test_f84_nothing_is_made_again_of_the_source_of_a_changed_item(life: Life, h
     life.stage.say("I live in Rome", message_id="m0", minutes=60)
     model = facts("Ann lives in Rome") if with_model else None
     (made,) = life.consolidate_history(HERE, model=model).ids
-    if how == "delete":
-        assert life.delete_items([made]).count == 1
-    elif how == "purge":
-        assert life.purge_items([made]).count == 1
-    elif how == "forget":
-        assert sum(forget(memory=made, db=life.db, scope=Scope(life.persona)).values())
-    else:
-        assert life.edit_item(made, "Ann lives in Oslo").stored
+    change = {
+        "delete": lambda: life.delete_items([made]).count, "purge": lambda: life.purge_items([made]).count,
+        "forget": lambda: forget(memory=made, db=life.db, scope=Scope(life.persona))["memories"],
+        "edit": lambda: life.edit_item(made, "Ann lives in Oslo").stored,
+    }[how]  # fmt: skip
+    assert change() == 1
     left = life.texts()
     for _ in range(5):
         life.on_stream_end(HERE, model=model)

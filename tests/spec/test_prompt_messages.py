@@ -97,10 +97,9 @@ SELF = {"id": "self", "full_name": "Sol", "username": "sol"}
 def test_f83_a_stored_message_of_a_person_called_self_is_theirs_also_when_it_is_handed_back(stage: Stage) -> None:
     """Hosts hand `load_chat_history` to the next prompt as its live messages."""
     asked = message("I collect pewter spoons", HERE, message_id="p1", date=NOW - 50 * MINUTE, from_user=SELF)
-    scope = stage.scope()
-    assert save_message(asked, db=stage.db, settings=Settings(), scope=scope).stored
+    assert save_message(asked, **stage.asking()).stored
     stage.say("Good to know.", who="self", minutes=40)
-    lines = load_chat_history(HERE, db=stage.db, scope=stage.scope(HERE))
+    lines = load_chat_history(HERE, **stage.asking(HERE))
     prompt = stage.prompt("pewter", from_user=SELF)
     for made in (turns(stage, "pewter", from_user=SELF), turns(Stage(stage.db), "hello", {HERE: lines})):
         assert [role for role, _ in made] == ["user", "assistant"]
@@ -108,8 +107,8 @@ def test_f83_a_stored_message_of_a_person_called_self_is_theirs_also_when_it_is_
     ann = {"id": "u2", "full_name": "Ann"}
     elsewhere = stage.prompt("pewter", path="tg/77", from_user=ann, ENABLE_HISTORY_RECENT=0)
     assert [hit["speaker"] for hit in elsewhere["context"]["memories"]] == ["Sol"]
-    set_privacy("tg/self", "full", db=stage.db, scope=scope)
-    assert save_message({**asked, "message_id": "p2"}, db=stage.db, scope=scope).reason == "privacy"
+    set_privacy("tg/self", "full", **stage.asking())
+    assert save_message({**asked, "message_id": "p2"}, **stage.asking()).reason == "privacy"
 
 
 @pytest.mark.parametrize("sender", [{"from_user": SELF}, {"role": "user", "sender_id": "self", "sender_name": "Sol"}])
@@ -247,8 +246,8 @@ def test_p72_the_personas_name_is_the_newest_whatever_the_history_shows(stage: S
 
 
 def narrate(stage: Stage, text: str, name: str, minutes: float, path: str = HERE, message_id: str | None = None) -> int:
-    asking: dict[str, Any] = {"db": stage.db, "scope": stage.scope(path), "message_id": message_id}
-    return save_chat_message(path, text, name, "self", NOW - minutes * MINUTE, **asking).id or 0
+    by: dict[str, Any] = {"db": stage.db, "scope": stage.scope(path), "message_id": message_id}
+    return save_chat_message(path, text, name, "self", NOW - minutes * MINUTE, **by).id or 0
 
 
 def test_p72_p68_the_replaced_answer_and_hidden_lines_still_give_the_name(stage: Stage) -> None:
@@ -280,8 +279,7 @@ def test_p13_a_narrator_is_asked_for_the_names_of_its_characters(stage: Stage) -
     narrate(stage, "The fire crackles.", "Narrator", 90)
     told = "with no name in front", "with no JSON and no name in front"
     asked = ask(stage)[0]["content"], stage.prompt("hi")["instructions"]
-    assert [words in text for words, text in zip(told, asked, strict=True)] == [True, True]
-    assert not any("character" in text for text in asked)
+    assert all(words in text and "character" not in text for words, text in zip(told, asked, strict=True))
     narrate(stage, "I am the smith.", "Kael", 80)
     narrate(stage, "He sits down.", "Narrator", 70)
     for text in (ask(stage)[0]["content"], stage.prompt("hi")["instructions"]):
@@ -399,11 +397,9 @@ def test_p71_the_messages_are_never_over_the_limit_and_fill_it(stage: Stage, dia
     for limit in range(least + 30, whole, 397):
         size = sum(map(len, contents(ask(stage, max_chars=limit, dialect=dialect))))
         assert size <= limit, limit
-    filled = sum(map(len, contents(ask(stage, max_chars=4000, dialect=dialect))))
-    assert filled >= 0.9 * 4000
-    words = lambda text: len(text.split())  # noqa: E731
-    made = ask(stage, limit_tokens=200, counter=words, dialect=dialect)
-    assert words(" ".join(contents(made))) <= 200
+    assert sum(map(len, contents(ask(stage, max_chars=4000, dialect=dialect)))) >= 0.9 * 4000
+    made = ask(stage, limit_tokens=200, counter=lambda text: len(text.split()), dialect=dialect)
+    assert len(" ".join(contents(made)).split()) <= 200
 
 
 @pytest.mark.parametrize("limit", [2500, 4000, 6000])
@@ -576,8 +572,9 @@ def test_p73_the_limit_counts_the_days_and_the_first_turn_shown_has_one(stage: S
     assert told.startswith("[2026-0") and told.count("[2026-0") == told.count("line ")
 
 
-def test_p73_saved_memories_carry_their_day_oldest_first(stage: Stage) -> None:
-    """Of two that contradict each other the model can tell which is newer."""
+def test_p73_saved_memories_and_standing_instructions_carry_their_day(stage: Stage) -> None:
+    """Of two that contradict each other the model can tell which is newer; asked when they said that, it has a date."""
+    stage.say("I don't eat fish.", minutes=3 * DAY)
     clock: Any = stage.db.clock
     for days, text in ((40, "My flat is in Bern"), (3, "My flat is in Rome")):
         clock.now = NOW - timedelta(days=days)
@@ -585,16 +582,10 @@ def test_p73_saved_memories_carry_their_day_oldest_first(stage: Stage) -> None:
     clock.now = NOW
     saved = ["[2026-01-29] My flat is in Bern", "[2026-03-07] My flat is in Rome"]
     assert stage.context("hello")["saved_memories"] == saved
-    last = contents(ask(stage, "hello", HISTORY_LINES=0))[-1]
+    first, *_, last = contents(ask(stage, "hello", HISTORY_LINES=0))
     assert "\n".join(f"- {line}" for line in saved) in last and "oldest first" in last
-
-
-def test_p73_standing_instructions_carry_their_day(stage: Stage) -> None:
-    """Asked when they said that, the model had no date."""
-    stage.say("I don't eat fish.", minutes=3 * DAY)
-    dated = "[2026-03-07] I don't eat fish."
-    assert stage.context("hello")["standing_wishes"] == [dated]
-    assert f"once and for all:\n- {dated}" in contents(ask(stage, "hello"))[0]
+    wish = "[2026-03-07] I don't eat fish."
+    assert stage.context("hello")["standing_wishes"] == [wish] and f"once and for all:\n- {wish}" in first
 
 
 def test_p60_messages_have_the_report_of_what_is_in_them(stage: Stage) -> None:
@@ -712,11 +703,8 @@ def test_p74_hits_of_a_hook_without_ids_are_cited_one_by_one(stage: Stage) -> No
 
 def test_p53_the_first_hits_of_a_hook_are_its_best(stage: Stage) -> None:
     order = (7, 2, 8, 1, 5)
-    made = [
-        {"source": "memories", "id": n, "timestamp": f"2026-01-0{n}T12:00:00Z", "snippet": f"tofu {n} " + "ab " * 40}
-        for n in order
-    ]
-    set_hook("search", lambda query: made)
+    hit = lambda n: {"source": "memories", "id": n, "timestamp": f"2026-01-0{n}", "snippet": f"tofu {n} {'ab ' * 40}"}  # noqa: E731
+    set_hook("search", lambda query: [hit(n) for n in order])
     shown = contents(build_messages(message("tofu?"), max_chars=900, **stage.asking(HERE)))[-1]
     held = [n for n in order if f"tofu {n} " in shown]
     assert 0 < len(held) < len(order) and held == list(order[: len(held)])

@@ -6,6 +6,7 @@ import json
 import logging
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import openai
 import pytest
@@ -113,12 +114,10 @@ def test_r15_a_stream_comes_piece_by_piece_and_one_cut_off_stores_the_question(p
     if cut:
         stream.close()
         assert wait_until(lambda: proxy.model.ended == ["cut"])
-        proxy.model.paused.clear()
-        assert proxy.wait_for_lines(1, "proxy/ann") == [("ann", "count")]
-    else:
-        proxy.model.paused.clear()
-        assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == " two three"
-        assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "count"), ("self", "one two three")]
+    proxy.model.paused.clear()
+    assert cut or "".join(chunk.choices[0].delta.content or "" for chunk in stream) == " two three"
+    stored = [("ann", "count"), ("self", "one two three")][: 1 if cut else 2]
+    assert proxy.wait_for_lines(len(stored), "proxy/ann") == stored
 
 
 @pytest.mark.parametrize("breaks", [True, False])
@@ -160,15 +159,11 @@ def test_r20_an_upstream_out_of_reach_is_a_502(proxy: ProxyWorld) -> None:
 
 def test_r20_f70_without_memory_the_request_goes_on(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """`used` would tell the front end that the conversation is remembered."""
-
-    def fail(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("broken 7321")
-
     unstorable = proxy.client(X_User_Id="ann", X_Conversation_Id="c" * 300)
     for client in (unstorable, proxy.client(X_User_Id="ann")):
         raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello"))
         assert raw.headers["x-memory"] == "failed" and proxy.model.last.messages == chat("hello")
-        monkeypatch.setattr("core.web.proxy.recall.build_records", fail)
+        monkeypatch.setattr("core.web.proxy.recall.build_records", Mock(side_effect=RuntimeError("broken 7321")))
     assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hello"), ("self", "ok 2")]
 
 
@@ -178,11 +173,9 @@ def test_r20_without_the_database_who_was_known_goes_on(proxy: ProxyWorld, monke
     proxy.ask(client, "hello")
     unseen = proxy.token()
 
-    def fail(*_: Any, **__: Any) -> Any:
-        raise StoreReadError("gone", source="access_tokens")
-
+    failure = Mock(side_effect=StoreReadError("gone", source="access_tokens"))
     for name in ("read", "transaction", "connection"):
-        monkeypatch.setattr(type(proxy.db), name, fail)
+        monkeypatch.setattr(type(proxy.db), name, failure)
     raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello", "ok 1", "you?"))
     assert raw.http_response.status_code == 200 and raw.headers["x-memory"] in ("failed", "empty")
     with pytest.raises(openai.InternalServerError):

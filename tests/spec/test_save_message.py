@@ -206,11 +206,10 @@ def test_f88_a_name_of_two_lines_is_one_id_in_a_turn_too(stage: Stage) -> None:
 
 
 def test_f88_the_persons_own_id_and_the_scope_come_before_the_name(stage: Stage) -> None:
-    call = {"db": stage.db, "settings": Settings()}
-    known = Scope(stage.persona, participant="web/7")
-    save_message(spoken("Tea at four", from_user={"name": "ann"}), scope=known, **call)
-    save_message(spoken("Or at five", from_user={"id": 8, "name": "ann"}), scope=known, **call)
-    assert [line["sender_id"] for line in load_chat_history(ROOM, scope=known, **call)] == ["7", "8"]
+    known = stage.asking(participant="web/7")
+    for sender in ({"name": "ann"}, {"id": 8, "name": "ann"}):
+        save_message(spoken("Tea at four", from_user=sender), **known)
+    assert [line["sender_id"] for line in load_chat_history(ROOM, **known)] == ["7", "8"]
 
 
 def turn_of(user: str) -> dict[str, Any]:
@@ -222,22 +221,19 @@ def turn_of(user: str) -> dict[str, Any]:
 @pytest.mark.engines()
 @pytest.mark.parametrize("linked", [False, True])
 def test_f88_a_level_holds_for_a_turn_that_names_no_interface(stage: Stage, linked: bool) -> None:
-    call = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
-    who = f"u_{stage.persona}"
+    call, who = stage.asking(), f"u_{stage.persona}"
     key = f"tg/{who}" if linked else f"discord/{who}"
     if linked:
         link_participants(f"discord/{who}", key, **call)
     set_privacy(key, "full", **call)
     assert write_turn(turn_of(who), "Yes", **call).reason == "privacy"
-    assert write_turn(turn_of(f"x{who}"), "Yes", **call).stored == 1
-    assert write_turn(turn_of(who.replace("_", "-")), "Yes", **call).stored == 1
+    assert [write_turn(turn_of(each), "Yes", **call).stored for each in (f"x{who}", who.replace("_", "-"))] == [1, 1]
 
 
 @pytest.mark.engines()
 @pytest.mark.parametrize("how", ["full", "forgotten"])
 def test_f88_what_such_a_turn_left_goes_with_the_person(stage: Stage, how: str) -> None:
-    call = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
-    who = f"v{stage.persona}"
+    call, who = stage.asking(), f"v{stage.persona}"
     assert write_turn(turn_of(who), "Yes", **call).stored == 1
     if how == "full":
         assert set_privacy(f"discord/{who}", "full", **call)["removed"] == {"short_term_memories": 1}
@@ -252,10 +248,9 @@ def test_f88_a_name_like_that_of_the_room_makes_no_direct_message_of_it(stage: S
     """Whoever is called `lobby` and asks in the lobby of a server sees that server alone."""
     stage.say("quagga elsewhere", "tg/other", "Bob")
     asked = {"text": "quagga?", "interface_path": "web/lobby", "from_user": {"full_name": "lobby"}}
-    scope = stage.scope("web/lobby", participant="who/9", server="guild")
-    assert scope_of(asked, db=stage.db, scope=scope).privacy is None
-    prompt = build_json_prompt(asked, db=stage.db, settings=Settings(), scope=scope)
-    assert "elsewhere" not in str(prompt["context"])
+    by = stage.asking("web/lobby", "who/9", server="guild")
+    assert scope_of(asked, db=stage.db, scope=by["scope"]).privacy is None
+    assert "elsewhere" not in str(build_json_prompt(asked, **by)["context"])
 
 
 SECRET = "My cat is called Tofu."

@@ -1,10 +1,12 @@
 """Saved memories and standing instructions: what is kept when somebody asks, and what a model sees (C11 to C29)."""
 
+import itertools
 import json
 import logging
 import re
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import text as sql_text
@@ -93,10 +95,8 @@ SUBJECTS = [
 
 
 def test_t63_a_fact_is_stored_though_no_older_one_can_be_read(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def lose(*_: Any) -> None:
-        raise StoreReadError("The connection was lost: try again.", source="participants", number=2013)
-
-    monkeypatch.setattr(saved, "find_similar", lose)
+    lost = StoreReadError("The connection was lost: try again.", source="participants", number=2013)
+    monkeypatch.setattr(saved, "find_similar", Mock(side_effect=lost))
     assert conversations.add_saved_memory("Ann has a ladder", **stage.asking()).stored
 
 
@@ -301,21 +301,20 @@ def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
         if n < 12:
             save(stage, f"fact {n}", who=None)
     prompt, report = stage.explain("hello", SAVED_CHARS=33)
-    context = prompt["context"]
-    assert [one["title"] for one in context["recent_conversations"]] == [f"T{n}" for n in range(20, 30)]
+    context, told = prompt["context"], report["sections"]["saved_memories"]
+    newest = [f"T{n}" for n in range(20, 30)]
+    assert [one["title"] for one in context["recent_conversations"]] == newest
     assert context["recent_conversations"][-1] == {"title": "T29", "time": "2026-03-10 10:49", "summary": "We spoke."}
     assert context["saved_memories"] == [f"[2026-03-10] fact {n}" for n in range(7, 12)]
-    assert reasons(report, "saved_memories") == ["cut"] * 7
-    assert report["sections"]["saved_memories"]["found"] == 12 and report["sections"]["saved_memories"]["kept"] == 5
-    keys = list(context)
-    assert keys.index("recent_conversations") < keys.index("saved_memories")
+    assert (told["found"], told["kept"], reasons(report, "saved_memories")) == (12, 5, ["cut"] * 7)
+    assert list(context).index("recent_conversations") < list(context).index("saved_memories")
     alone = (memory(stage, saved_chars=8) or "").splitlines()
     heads = [line for line in alone if line.startswith(("## ", "- "))]
-    assert heads == [*(f"## T{n}" for n in range(20, 30)), "- [2026-03-10] fact 11"]
+    assert heads == [*(f"## {title}" for title in newest), "- [2026-03-10] fact 11"]
     off, bare = stage.explain("hello", ENABLE_RECENT_CONVERSATIONS=0, ENABLE_SAVED_MEMORY=0)
     assert "recent_conversations" not in off["context"] and "saved_memories" not in off["context"]
     fewer = stage.context("hello", MAX_RECENT_CONVERSATIONS=10)
-    assert [one["title"] for one in fewer["recent_conversations"]] == [f"T{n}" for n in range(20, 30)]
+    assert [one["title"] for one in fewer["recent_conversations"]] == newest
     small, report = stage.explain("hello", max_chars=bare["size"] - 45)
     assert "saved_memories" not in small.get("context", {}) and report["sections"]["saved_memories"]["kept"] == 0
 
@@ -339,14 +338,13 @@ def test_c23_a_saved_memory_that_matches_is_shown_before_all_that_do_not(stage: 
         stage.remember(f"Somebody said: {text}!", path=HERE)
     for n in range(80):
         save(stage, f"Sample {n} lies in rack {n % 7} of drawer {n % 5}", who=None)
-    for question, text in asked.items():
-        for chars in (1500, 4000):
-            context = stage.context(question, max_chars=chars)
-            lines = context["saved_memories"]
-            assert f"[2026-03-10] {text}" in lines and len(lines) > 3, (question, chars)
-            assert context["memories"][0]["snippet"].startswith("Somebody said: ")
-            prompt = build_messages(message(question), max_chars=chars, **stage.asking(HERE))
-            assert f"\n- [2026-03-10] {text}\n" in str(prompt[-1]["content"]), (question, chars)
+    for (question, text), chars in itertools.product(asked.items(), (1500, 4000)):
+        context = stage.context(question, max_chars=chars)
+        lines = context["saved_memories"]
+        assert f"[2026-03-10] {text}" in lines and len(lines) > 3, (question, chars)
+        assert context["memories"][0]["snippet"].startswith("Somebody said: ")
+        prompt = build_messages(message(question), max_chars=chars, **stage.asking(HERE))
+        assert f"\n- [2026-03-10] {text}\n" in str(prompt[-1]["content"]), (question, chars)
 
 
 def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Stage) -> None:
@@ -574,9 +572,8 @@ def test_f20_who_may_not_be_remembered_has_no_wishes(stage: Stage, level: str, k
     set_privacy("tg/ann", level, **stage.asking())
     chat_history_cache.save_chat_message(HERE, "Call me Jo", "Ann", "ann", **call(stage))
     assert len(listed(stage)) == kept
-    assert conversations.add_saved_memory("I am vegan", kind="instruction", **call(stage)).reason == (
-        "" if kept else "privacy"
-    )
+    again = conversations.add_saved_memory("I am vegan", kind="instruction", **call(stage))
+    assert again.reason == ("" if kept else "privacy")
 
 
 def test_c12_the_newest_instructions_are_shown_others_reported(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -585,8 +582,7 @@ def test_c12_the_newest_instructions_are_shown_others_reported(stage: Stage, mon
     monkeypatch.setattr(section_instructions, "INSTRUCTIONS_IN_PROMPT", 2)
     prompt, report = stage.explain("hello")
     assert prompt["context"]["standing_wishes"] == [f"[2026-03-10] I don't eat {food}." for food in ("fish", "garlic")]
-    cut = [one for one in report["left_out"] if one["section"] == "standing_wishes"]
-    assert [one["reason"] for one in cut] == ["cut", "cut"]
+    assert reasons(report, "standing_wishes") == ["cut", "cut"]
     assert "standing_wishes" not in stage.context("hello", MEMORY_MODE="project")
 
 
@@ -658,16 +654,11 @@ def test_c12_a_wish_out_of_sight_is_as_one_that_never_was(stage: Stage) -> None:
 
 @pytest.mark.engines()
 def test_g16_a_wish_and_its_message_are_stored_together_or_not(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object, **__: object) -> object:
-        raise RuntimeError("no")
-
-    monkeypatch.setattr(table_instructions, "record_instructions", fails)
+    monkeypatch.setattr(table_instructions, "record_instructions", Mock(side_effect=RuntimeError("no")))
     with pytest.raises((RuntimeError, StoreWriteError)):
         stage.say("Call me Jo")
     monkeypatch.undo()
-    scope = stage.scope(HERE)
-    assert chat_history_cache.load_chat_history(HERE, db=stage.db, settings=Settings(), scope=scope) == []
-    assert listed(stage) == []
+    assert chat_history_cache.load_chat_history(HERE, **stage.asking(HERE)) == [] == listed(stage)
 
 
 def test_c12_a_wish_that_was_saved_as_well_is_shown_once_and_no_hit_twice(stage: Stage) -> None:
@@ -678,7 +669,6 @@ def test_c12_a_wish_that_was_saved_as_well_is_shown_once_and_no_hit_twice(stage:
     prompt, report = stage.explain("hello")
     assert prompt["context"]["standing_wishes"] == ["[2026-03-10] I am vegan"]
     assert prompt["context"]["saved_memories"] == ["[2026-03-10] I live in Rome"]
-    left_out = [entry["reason"] for entry in report["left_out"] if entry["section"] == "saved_memories"]
-    assert left_out == ["duplicate"]
+    assert reasons(report, "saved_memories") == ["duplicate"]
     found = [hit["snippet"] for hit in stage.context("vegan recipes?", CONTEXT_VERBOSITY=5)["memories"]]
     assert found.count("I am vegan") <= 1

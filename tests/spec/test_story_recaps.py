@@ -177,14 +177,11 @@ def test_s7_clearing_returns_the_count_per_key(story: Story) -> None:
     story.call(stories.edit_memory, rows[1], "bb")
     other = Story(story.db, story.persona, "tg/other")
     (kept,) = other.recap("kept")
-    assert story.call(stories.clear_all) == {"memory": 3, "edited": 1}
-    assert [story.memory(row) for row in rows] == [None] * 3
-    assert other.memory(kept) == "kept"
-    assert story.call(stories.clear_all) == {}
-    story.set(rows[0], "memory", "a")
-    story.set(rows[0], "exclude", True)
-    story.set(rows[1], "error", "empty")
-    story.set(rows[1], "include", "by hand")
+    assert [story.call(stories.clear_all) for _ in range(2)] == [{"memory": 3, "edited": 1}, {}]
+    assert ([story.memory(row) for row in rows], other.memory(kept)) == ([None] * 3, "kept")
+    values = [(0, "memory", "a"), (0, "exclude", True), (1, "error", "empty"), (1, "include", "by hand")]
+    for at, key, value in values:
+        story.set(rows[at], key, value)
     assert story.call(stories.clear_all) == {"memory": 1, "error": 1, "exclude": 1}
 
 
@@ -209,12 +206,10 @@ def test_s9_an_edited_message_has_a_stale_recap(story: Story) -> None:
     assert story.included() == [0, 1, 2]
     assert edit(story, third, "it was otherwise").stored
     assert story.get(third) == {"memory": "three", "stale": True, "provenance": "manual"}
-    assert story.included() == [0, 1]
-    assert story.operations() == []
+    assert (story.included(), story.operations()) == ([0, 1], [])
     assert edit(story, second, "so was this", RECAP_ON_MESSAGE=True).stored
     assert story.operations() == [("RECAP", "pending", second)]
-    assert story.set(third, "memory", "anew").stored
-    assert story.get(third, "stale") is None
+    assert story.set(third, "memory", "anew").stored and story.get(third, "stale") is None
     assert story.included() == [0, 2]
     story.set(first, "memory", "by a model", provenance="model")
     edit(story, first, "changed")
@@ -226,15 +221,13 @@ def test_s9_a_deleted_message_takes_along_what_lies_on_it(story: Story) -> None:
     first, second = story.recap("one", "two")
     story.call(stories.add_alternative, first, "other")
     story.end_scene(first)
-    asked: dict[str, Any] = {"db": story.db, "settings": story.settings(), "scope": story.scope(story.path)}
-    assert chat_history_cache.delete_chat_message(first, **asked).stored
-    persona = story.persona
-    assert [r.message_row for r in rows_of(story.db, message_recaps, persona)] == [second]
-    assert count(story.db, message_alternatives, persona) == 0
-    stories.add_running_recap_version("so far", 0, 0, -1, -1, conversation=story.path, **asked)
+    assert story.call(chat_history_cache.delete_chat_message, first).stored
+    assert [r.message_row for r in rows_of(story.db, message_recaps, story.persona)] == [second]
+    assert count(story.db, message_alternatives, story.persona) == 0
+    story.add("so far", 0, 0, -1, -1)
     operations = story.operations()
-    assert chat_history_cache.clear_chat_history(story.path, **asked) == 1
-    assert [count(story.db, table, persona) for table in (message_recaps, running_recaps)] == [0, 0]
+    assert story.call(chat_history_cache.clear_chat_history, story.path) == 1
+    assert [count(story.db, table, story.persona) for table in (message_recaps, running_recaps)] == [0, 0]
     assert story.operations() == operations  # nothing is left to make a text of
 
 
@@ -245,10 +238,9 @@ def test_s1_recaps_of_an_imported_conversation_are_queued_once(story: Story) -> 
     story.set(second, "exclude", True)
     story.set(third, "memory", "old")
     edit(story, third, "changed")
-    assert story.call(stories.queue_recaps) == 2
+    assert [story.call(stories.queue_recaps) for _ in range(2)] == [2, 0]
     assert story.operations() == [("RECAP", "pending", third), ("RECAP", "pending", fourth)]
-    assert story.call(stories.queue_recaps) == 0
-    story.run(lambda messages: "so it was")
+    story.run(Model("so it was"))
     assert [story.memory(row) for row in (third, fourth)] == ["so it was"] * 2
     assert story.call(stories.queue_recaps) == 0
 
@@ -399,9 +391,8 @@ def test_s36_hidden_messages_leave_the_history_and_are_found_by_search(story: St
     prompt, report = story.explain("cat", CONTEXT_VERBOSITY=5)
     assert said(prompt["context"]["history_current_chat"]) == ["what now"]
     assert reasons(report, "history_current_chat") == ["hidden", "hidden"]
-    assert story.messages[0] in [hit["id"] for hit in prompt["context"]["memories"]]
-    found = search_memories(keywords=["cat"], db=story.db, settings=story.settings(), scope=story.scope(story.path))
-    assert story.messages[0] in [hit["id"] for hit in found]
+    for hits in (prompt["context"]["memories"], story.call(search_memories, keywords=["cat"])):
+        assert story.messages[0] in [hit["id"] for hit in hits]
     assert said(story.context("dog", path="tg/another")["history_recent"]) == ["what now"]
 
 

@@ -262,8 +262,7 @@ def test_r12_the_metrics_count_name_nobody_and_answer_where_scrapers_look(operat
     operator.post("/memory/consolidate")
     answer = operator.ask("GET", "/metrics")
     assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/plain; version=")
-    scraped = operator.client.get("/metrics", params={"conf_uid": life.persona}, headers=BEARER)
-    assert (scraped.status_code, scraped.text) == (200, answer.text)
+    assert operator.client.get("/metrics", params={"conf_uid": life.persona}, headers=BEARER).text == answer.text
     accept = "application/openmetrics-text;version=1.0.0;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
     asked = operator.client.get("/metrics", headers={**BEARER, "Accept": accept, "User-Agent": "Prometheus/2.53"})
     assert asked.status_code == 200 and asked.text.startswith("# HELP prompt_engine_")
@@ -413,8 +412,8 @@ def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None
 
 def test_r11_the_document_describes_what_a_message_may_have(world: World) -> None:
     kinds = world.client.get("/openapi.json").json()["components"]["schemas"]
-    for name in ("reply_to_message", "attachments", "time_zone"):
-        assert kinds["HostMessage"]["properties"][name]["description"]
+    fields = kinds["HostMessage"]["properties"]
+    assert all(fields[name]["description"] for name in ("reply_to_message", "attachments", "time_zone"))
     assert "restricted: a closed channel" in kinds["SearchBody"]["properties"]["privacy"]["description"]
     assert "deleted" in kinds["WrittenAnswer"]["properties"]["stored"]["description"]
 
