@@ -13,11 +13,6 @@ from ..scope import Scope
 
 
 def missing(framework: str, extra: str) -> ImportError:
-    """Build the error for a framework that is not installed.
-
-    >>> str(missing("langgraph", "langgraph"))
-    "This adapter needs langgraph, which is not installed. Run: pip install 'prompt-engine[langgraph]'"
-    """
     return ImportError(
         f"This adapter needs {framework}, which is not installed. Run: pip install 'prompt-engine[{extra}]'"
     )

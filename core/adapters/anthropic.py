@@ -27,10 +27,8 @@ __all__ = ["AsyncMemoryTool", "MemoryTool"]
 
 ROOT = "/memories"
 MAX_LINES = 999_999
-_NUMBER_WIDTH = 6
 _FOLDER_SIZE = "4K"
 """Size shown for every folder in a listing: the usual size of a folder on disk."""
-_DEEPEST = 2
 
 
 def _changes(command: Callable[..., str]) -> Callable[..., str]:
@@ -180,9 +178,6 @@ class AsyncMemoryTool(_Files, BetaAsyncAbstractMemoryTool):
     clear_all_memory = _awaitable(_Files.clear_all_memory)
 
 
-# Paths
-
-
 def _read_path(path: str) -> Path:
     """Split a path below `/memories` into parts, () for `/memories` itself; raise ToolError for another path."""
     if not path.startswith(ROOT):
@@ -221,14 +216,11 @@ def _find_text(change: Change, shown: str, path: Path) -> str:
     return text
 
 
-# Texts
-
-
 def _view_folder(shown: str, path: Path, values: Iterable[StoredValue]) -> str:
     lines = [f"{_FOLDER_SIZE}\t{shown}"]
     for value in sorted(values, key=lambda each: each.path):
         below = value.path[len(path) :]
-        if len(below) <= _DEEPEST and not any(part.startswith(".") for part in below):
+        if len(below) <= 2 and not any(part.startswith(".") for part in below):
             size = _FOLDER_SIZE if value.value is None else _format_size(len(value.value.encode("utf-8")))
             lines.append(f"{size}\t{shown}/{'/'.join(below)}{'/' if value.value is None else ''}")
     header = f"Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items:"
@@ -236,7 +228,7 @@ def _view_folder(shown: str, path: Path, values: Iterable[StoredValue]) -> str:
 
 
 def _number(lines: Iterable[str], first: int) -> str:
-    return "\n".join(f"{number:>{_NUMBER_WIDTH}}\t{line}" for number, line in enumerate(lines, first))
+    return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, first))
 
 
 def _format_size(size: int) -> str:

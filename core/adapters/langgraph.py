@@ -209,9 +209,6 @@ def _fields_of(value: StoredValue) -> dict[str, Any]:
     }
 
 
-# Filters
-
-
 def _fits(value: Any, wanted: Mapping[str, Any]) -> bool:
     """Return whether a value meets all conditions of a filter; a key with periods is a path."""
     return all(_equals(_find(value, key), asked) for key, asked in wanted.items())

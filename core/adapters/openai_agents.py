@@ -188,9 +188,6 @@ async def _settle(function: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
         raise
 
 
-# Items
-
-
 def _role_of(item: Any) -> str:
     return str(item.get("role", "")) if isinstance(item, Mapping) else ""
 

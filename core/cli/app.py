@@ -55,7 +55,11 @@ def run_command(arguments: Sequence[str]) -> int:
     except OSError as error:
         if run.debugging:
             raise
-        return _end_unwritten(error)
+        output.abandon_stream(sys.stdout)
+        if isinstance(error, BrokenPipeError):  # the program that reads the output ended early
+            return 1
+        what = error.filename or "The output could not be written"
+        return _end_with(f"{what}: {error.strerror or error}.", 1)
     return code
 
 
@@ -84,15 +88,6 @@ def _end_wrong_usage(error: Any) -> int:
     near = [f"'{name} {word}'" for name, part in parts if word in getattr(part, "commands", ())]
     sentence += f". Did you mean {', '.join(near)}?" if near else ""
     return _end_with(f"{path}: {sentence}{'' if sentence.endswith('?') else '.'} See `{path} --help`.", 2)
-
-
-def _end_unwritten(error: OSError) -> int:
-    """Report a failed read or write, unless the program that reads the output ended early; return the exit code."""
-    output.abandon_stream(sys.stdout)
-    if isinstance(error, BrokenPipeError):
-        return 1
-    what = error.filename or "The output could not be written"
-    return _end_with(f"{what}: {error.strerror or error}.", 1)
 
 
 def _end_with(sentence: str, code: int) -> int:

@@ -36,13 +36,6 @@ def list_(run: Run) -> None:
     )
 
 
-def _read_name(name: str) -> str:
-    try:
-        return known_flag(name).name
-    except ConfigError as error:
-        raise BadParameter(str(error)) from None
-
-
 def _load_settings(run: Run) -> Settings:
     return config.load({"DATABASE_URL": run.url} if run.url is not None else None)
 
@@ -96,15 +89,18 @@ def _find_unusable(settings: Settings) -> Iterator[Problem]:
 @command("config set", creates=True)
 def set_(
     run: Run,
-    name: Annotated[str, Argument(metavar="FLAG", help="Name of the flag.", show_default=False)],
-    value: Annotated[str, Argument(metavar="VALUE", help="Value as written in config.yaml.", show_default=False)],
+    name: Annotated[str, Argument(metavar="FLAG", help="Name of the flag.")],
+    value: Annotated[str, Argument(metavar="VALUE", help="Value as written in config.yaml.")],
 ) -> None:
     """Set a flag in config.yaml by changing or adding its line.
 
     The file is CONFIG_FILE, else config.yaml in the working directory. The next call uses the value,
     unless an environment variable sets the flag. A secret is not written: give it by a variable.
     """
-    flag = _read_name(name)
+    try:
+        flag = known_flag(name).name
+    except ConfigError as error:
+        raise BadParameter(str(error)) from None
     file = os.environ.get("CONFIG_FILE") or "config.yaml"
     changed = config.set_in_file(flag, value, file)
     (row,) = (row for row in config.show(_load_settings(run)) if row.flag == flag)
@@ -119,9 +115,7 @@ def set_(
 @command("config preset")
 def preset(
     run: Run,
-    name: Annotated[
-        str, Argument(metavar="NAME", help="Preset: bot, role-play, companion, vtuber or notes.", show_default=False)
-    ],
+    name: Annotated[str, Argument(metavar="NAME", help="Preset: bot, role-play, companion, vtuber or notes.")],
     folder: Annotated[Path, Argument(metavar="[FOLDER]", help="Folder for config.yaml.", show_default=False)] = Path(),
     force: ForceOption = False,
 ) -> None:

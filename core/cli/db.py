@@ -129,7 +129,7 @@ def pack(run: Run) -> None:
 def backup(
     run: Run,
     file: Annotated[
-        Path | None, Argument(metavar="[FILE]", help="File to write; else prompt-engine-DATE here.", show_default=False)
+        Path | None, Argument(metavar="[FILE]", help="File to write; else prompt-engine-DATE here.")
     ] = None,
     force: ForceOption = False,
 ) -> None:
@@ -150,8 +150,8 @@ def backup(
 @command("db restore", creates=True, without=("database",))
 def restore(
     run: Run,
-    file: Annotated[Path, Argument(metavar="FILE", help="File written by db backup.", show_default=False)],
-    target: Annotated[str, Argument(metavar="TARGET", help=_URL, callback=read_url, show_default=False)],
+    file: Annotated[Path, Argument(metavar="FILE", help="File written by db backup.")],
+    target: Annotated[str, Argument(metavar="TARGET", help=_URL, callback=read_url)],
 ) -> None:
     """Read a backup into a new, empty database.
 
@@ -167,10 +167,8 @@ def restore(
 @command("db copy", without=("database", "persona_id"))
 def copy(
     run: Run,
-    source: Annotated[str, Argument(metavar="SOURCE", help=_URL, callback=read_url, show_default=False)],
-    target: Annotated[
-        str, Argument(metavar="TARGET", help="URL of an empty database.", callback=read_url, show_default=False)
-    ],
+    source: Annotated[str, Argument(metavar="SOURCE", help=_URL, callback=read_url)],
+    target: Annotated[str, Argument(metavar="TARGET", help="URL of an empty database.", callback=read_url)],
     tokens: Annotated[bool, Option("--tokens", help="Also copy the access tokens.")] = False,
 ) -> None:
     """Copy everything of every persona to another file or server.
@@ -194,7 +192,7 @@ def copy(
 @command("db maintenance")
 def run_script(
     run: Run,
-    name: Annotated[str, Argument(metavar="NAME", help="Name of the script; `list` shows names.", show_default=False)],
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the script; `list` shows names.")],
     settings: Annotated[
         list[str] | None, Option("--set", metavar="NAME=VALUE", help="Set a variable of the script; may be repeated.")
     ] = None,

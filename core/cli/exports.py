@@ -23,7 +23,7 @@ _FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".yaml": "yaml", ".yml": "yam
 @command("export")
 def export(
     run: Run,
-    file: Annotated[Path, Argument(metavar="FILE", help="File to write, or - for stdout.", show_default=False)],
+    file: Annotated[Path, Argument(metavar="FILE", help="File to write, or - for stdout.")],
     chat: Annotated[
         str | None, Option("--conversation", "--chat", metavar="KEY", help="Conversation: interface/chat[/thread].")
     ] = None,

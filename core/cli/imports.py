@@ -32,8 +32,7 @@ _APART = ("errors", "error_count", "notes", "dry_run")
 def import_(
     run: Run,
     file: Annotated[
-        Path | None,
-        Argument(metavar="FILE", help="File, folder or zip of an export, messages or memories.", show_default=False),
+        Path | None, Argument(metavar="FILE", help="File, folder or zip of an export, messages or memories.")
     ] = None,
     from_url: Annotated[
         str | None, Option("--from", metavar="URL", callback=read_url, help="Database of the original application.")
@@ -43,7 +42,6 @@ def import_(
         Option(
             metavar="NAME",
             help="First part of the conversation keys, NAME/conversation. Default: the program, such as discord.",
-            show_default=False,
         ),
     ] = None,
     conversation: Annotated[
@@ -209,7 +207,13 @@ def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolida
     if consolidate and not chats.dry_run:
         with output.bar() as bar:
             queued = _consolidate(run, chats, bar)
-    run.answer({**chats.as_dict(), **({"queued": queued} if consolidate else {})}, lambda: _print_chats(chats, queued))
+    next_step = ""
+    if queued:
+        next_step = f"Operations that wait: {queued:,}. To do them: prompt-engine worker --once"
+    elif chats.imported or chats.edited:
+        next_step = "Searchable from now on. The same command with --consolidate makes summaries and memories of it."
+    value = {**chats.as_dict(), **({"queued": queued} if consolidate else {})}
+    run.answer(value, lambda: _print_result(chats, [each._asdict() for each in chats.errors], next_step))
     taken = chats.imported + chats.edited + chats.duplicates + chats.service + chats.memories + chats.could_import
     _end(chats, file, taken)
 
@@ -224,15 +228,6 @@ def _consolidate(run: Run, result: ImportResult, progress: Progress) -> int:
         queued += len(lifelong.trigger_memory_consolidation("import", key, wait=False, **asking).queued)
         progress("queueing", number, len(result.conversations))
     return queued
-
-
-def _print_chats(result: ImportResult, queued: int) -> None:
-    next_step = ""
-    if queued:
-        next_step = f"Operations that wait: {queued:,}. To do them: prompt-engine worker --once"
-    elif result.imported or result.edited:
-        next_step = "Searchable from now on. The same command with --consolidate makes summaries and memories of it."
-    _print_result(result, [each._asdict() for each in result.errors], next_step)
 
 
 def _import_card(run: Run, file: Path, *, dry_run: bool) -> bool:

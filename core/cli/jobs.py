@@ -24,7 +24,7 @@ from .run import LogLevelOption, Run, command, start_log, warn_of_persona
 if TYPE_CHECKING:
     from ..shapes import ListedOperation, OperationRun, OperationState
 
-IdArgument = Annotated[int | None, Argument(metavar="ID", help="Id of the operation.", show_default=False)]
+IdArgument = Annotated[int | None, Argument(metavar="ID", help="Id of the operation.")]
 _STYLES = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}
 _LISTED: Sequence[OperationState] = ("in_progress", "pending", "retrying", "failed")
 _SHOWN = 20

@@ -41,9 +41,7 @@ TagOption = Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A t
 @command("search")
 def search(
     run: Run,
-    query: Annotated[
-        str | None, Argument(metavar="TEXT", help="A question or words to search for.", show_default=False)
-    ] = None,
+    query: Annotated[str | None, Argument(metavar="TEXT", help="A question or words to search for.")] = None,
     tag: TagOption = None,
     word: Annotated[list[str] | None, Option(metavar="WORD", help="A word or phrase; may be repeated.")] = None,
     limit: Annotated[int, Option("--limit", "-n", metavar="N", min=1, max=200, help="Maximum number of hits.")] = 5,
@@ -129,7 +127,7 @@ def list_privacy(run: Run) -> None:
 @command("remember", creates=True)
 def remember(
     run: Run,
-    text: Annotated[str, Argument(metavar="TEXT", help="Text to remember.", show_default=False)],
+    text: Annotated[str, Argument(metavar="TEXT", help="Text to remember.")],
     tag: TagOption = None,
     conversation: ConversationOption = None,
     user: UserOption = None,

@@ -19,7 +19,7 @@ _KEPT = "kept"
 
 
 class MessageOptions(NamedTuple):
-    text: Annotated[str, Argument(metavar="TEXT", help="Message text; - reads standard input.", show_default=False)]
+    text: Annotated[str, Argument(metavar="TEXT", help="Message text; - reads standard input.")]
     conversation: ConversationOption = None
     user: UserOption = None
     name: Annotated[str | None, Option(metavar="NAME", help="Full name of the speaker.")] = None

@@ -44,9 +44,6 @@ _N = search_vector_version.c
 _G = search_vector_gone.c
 
 
-# Updates of vectors when their rows change
-
-
 def mark(which: str, source: int, model_key: str) -> str:
     """Return the name of the counter that stores the `high` or `low` end of a model's `Reach` in a source."""
     return f"vectors/{which}/{source}/{model_key}"
@@ -85,9 +82,6 @@ def moved(connection: Connection, source: SourceTable, row_id: int, audience: in
 
 def _of_rows(audience: int, source: SourceTable, ids: Iterable[int]) -> tuple[ColumnElement[bool], ...]:
     return _V.audience_id == audience, _V.source == source.number, _V.row_id.in_(sorted(ids))
-
-
-# Functions for operators
 
 
 def counts(db: Database, persona: str) -> dict[str, int]:
@@ -206,7 +200,6 @@ class Batch:
 
     rows: tuple[Unembedded, ...]
     reach: Mapping[int, Reach]
-    """Range of ids with vectors once the batch is written, by source number."""
     stored: Mapping[int, Reach]
     """The range to store in the database: it leaves out rows of the last minute, which are read again."""
     done: bool
@@ -236,10 +229,11 @@ def next_batch(db: Database, persona: str, model: str, most: int, *, local: bool
     for newer in (True, False):
         for source in sources.ALL:
             while len(rows) < most:
-                found = _walk(db, persona, model, source, at[source.number], newer, most - len(rows), local)
-                rows += found[0]
-                at[source.number] = found[1]
-                if found[2]:
+                new, at[source.number], is_end = _walk(
+                    db, persona, model, source, at[source.number], newer, most - len(rows), local
+                )
+                rows += new
+                if is_end:
                     break
             else:
                 done = False
@@ -249,11 +243,11 @@ def next_batch(db: Database, persona: str, model: str, most: int, *, local: bool
 def _walk(
     db: Database, persona: str, model: str, source: SourceTable, at: Reach, newer: bool, most: int, local: bool
 ) -> tuple[list[Unembedded], Reach, bool]:
-    row, v = source.table.c, search_vector.c
+    row = source.table.c
     above, below = (at.high, LONGEST) if newer else (-1, at.low)
     wanted = source.findable if local else source.findable & sources.open_to(source)
     there = exists(literal_column("1")).where(
-        v.audience_id == row.audience_id, v.row_id == row.id, v.source == source.number, v.model == model
+        _V.audience_id == row.audience_id, _V.row_id == row.id, _V.source == source.number, _V.model == model
     )
     chosen = select(
         row.id,
@@ -286,7 +280,6 @@ def write(
 ) -> tuple[int, Batch]:
     """Write a batch's vectors and the new id range; return (number of rows, the batch with the range now stored)."""
     made: list[tuple[object, ...]] = []
-    written = 0
     places: list[tuple[int, int, int, int]] = []
     edited: dict[int, int] = {}
     for source in sources.ALL:
@@ -295,7 +288,6 @@ def write(
             if (None if now.content_hash is None else bytes(now.content_hash)) != rows[now.id].digest:
                 edited[source.number] = min(now.id, edited.get(source.number, LONGEST))
                 continue
-            written += 1
             places.append((now.audience_id, microseconds(now.timestamp), source.number, now.id))
     stamps = raise_versions(connection, {place[0] for place in places})
     for audience, at_us, number, row_id in places:
@@ -309,7 +301,7 @@ def write(
         high = min(max(was.high, min(reach.high, settled)), edited.get(number, LONGEST) - 1)
         stored[number] = Reach(reach.low, high)
     _mark(connection, db, persona, model_key(model), batch.stored, stored)
-    return written, replace(batch, stored=stored)
+    return len(places), replace(batch, stored=stored)
 
 
 def _mark(

@@ -38,9 +38,6 @@ DIARY_TEXTS = ("content", "personal_thought", "interaction_summary", "user_messa
 _MOST16 = 65535
 
 
-# What a row gives
-
-
 def list_texts(source: SourceTable) -> list[ColumnElement[str]]:
     """Return the text columns of a source, whose texts `text_folded` joins."""
     return [source.table.c[name] for name in DIARY_TEXTS] if source is AI_DIARY else [source.text]
@@ -90,9 +87,6 @@ def place_of(
     return ThreadSpeaker("\x00", Said("", "", ""))
 
 
-# Stored rows
-
-
 def place_columns(source: SourceTable) -> tuple[ColumnElement[str], ...]:
     """Return the columns for conversation, speaker name, participant key and role of a row."""
     row = source.table.c
@@ -105,7 +99,6 @@ def place_columns(source: SourceTable) -> tuple[ColumnElement[str], ...]:
 
 @lru_cache(maxsize=8)
 def indexed_columns(source: SourceTable) -> tuple[ColumnElement[Any], ...]:
-    """Return the columns from which an index entry is made."""
     row = source.table.c
     if "local_only" in row:
         local: ColumnElement[int] = row.local_only

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import bindparam, select
 
-from ..database.compiled import CompiledStatement
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import search_vector
@@ -164,7 +163,7 @@ def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held
     removed = embeddings.read_gone(db, audience, one.version) if one.parts else ()
     gone = {(source, row_id): stamp for source, row_id, stamp in removed}
     values = {"audience": audience, "model": model, "since": one.version}
-    rows = db.read(_since(db.family), values, source="search_vector")
+    rows = db.read(_SINCE, values, source="search_vector")
     fresh = build_part([(*row[:4], bytes(row[4])) for row in rows], dimensions)
     # A row with new vectors loses its old ones.
     gone |= dict.fromkeys(zip(fresh.source.tolist(), fresh.row_id.tolist(), strict=True), 2**63 - 1)
@@ -184,8 +183,8 @@ def _merged(parts: Iterable[VectorPart]) -> list[VectorPart]:
     return made
 
 
-@lru_cache(maxsize=2)
-def _since(family: str) -> CompiledStatement:
-    of_audience = (_V.audience_id == bindparam("audience", type_=ID), _V.model == bindparam("model", type_=Key(100)))
-    chosen = select(_V.source, _V.row_id, _V.at_us, _V.stamp, _V.vector)
-    return CompiledStatement(chosen.where(*of_audience, _V.stamp > bindparam("since", type_=ID)), family)
+_SINCE = select(_V.source, _V.row_id, _V.at_us, _V.stamp, _V.vector).where(
+    _V.audience_id == bindparam("audience", type_=ID),
+    _V.model == bindparam("model", type_=Key(100)),
+    _V.stamp > bindparam("since", type_=ID),
+)

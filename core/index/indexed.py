@@ -77,7 +77,6 @@ def lock(connection: Connection, source: SourceTable, persona: str, ids: Iterabl
 def exchange(
     connection: Connection, db: Database, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]
 ) -> None:
-    """Replace the index entries of the old rows by those of the new rows."""
     _follow(connection, source, old, new)
     remove_entries(connection, source.number, [(row.audience_id, row.id) for row in old if row.findable])
     calendar = calendar_of(db)

@@ -19,7 +19,6 @@ MOST_INNER = 64
 """Maximum number of words returned for one substring; commoner words are preferred."""
 SMALL = 8_192
 """Texts shorter than this (bytes) are first searched as a whole, since most words are missing in them."""
-_BREAK = 10
 _AFTER_ALL = b"\xff"
 """Byte that no word contains: a prefix followed by it sorts after all words with the prefix."""
 _HEAD_BYTES = 8
@@ -40,7 +39,7 @@ class SortedWords:
         self._text = text
         """Words, each between line breaks."""
         self._docs = docs
-        breaks = (np.frombuffer(text, np.uint8) == _BREAK).nonzero()[0]
+        breaks = (np.frombuffer(text, np.uint8) == ord("\n")).nonzero()[0]
         self._starts = (breaks[:-1] + 1).astype(np.uint32) if len(docs) else np.empty(0, np.uint32)
         self._heads = np.array(text.split(b"\n")[1:-1] if len(docs) else [], f"S{_HEAD_BYTES}")
         self._languages: SpokenCounts | None = None
@@ -54,7 +53,6 @@ class SortedWords:
         return len(self._text) + self._starts.nbytes + self._heads.nbytes
 
     def count(self, counts: dict[bytes, int]) -> None:
-        """Add each word's document frequency to `counts`."""
         for word, docs in zip(self._text.split(b"\n")[1:-1], self._docs.tolist(), strict=False):
             counts[word] = counts.get(word, 0) + docs
 
@@ -173,7 +171,7 @@ class FreshWords:
 
 
 class Lexicon:
-    """The words of all rows that a search may read."""
+    """The words of all rows that a search may read, each with its document frequency."""
 
     def __init__(self, parts: Sequence[SortedWords]) -> None:
         self._parts = [part for part in parts if part.holds_words]
@@ -186,7 +184,6 @@ class Lexicon:
         return {_decode(key) for part in self._parts if keys for key in part.may_begin(keys)}
 
     def beginning(self, beginning: str) -> dict[str, int]:
-        """Return the words with this prefix, each with its document frequency."""
         counts = self._beginnings.get(beginning)
         if counts is None:
             counts, key = {}, _encode(beginning)
@@ -200,7 +197,7 @@ class Lexicon:
         return _keep_commonest(self.beginning(beginning), MOST_WORDS)
 
     def holding(self, letters: str) -> dict[str, int]:
-        """Return the MOST_INNER commonest words that contain a substring, each with its document frequency."""
+        """Return the MOST_INNER commonest words that contain a substring."""
         return _keep_commonest(self._find(letters), MOST_INNER)
 
     def list_holding(self, letters: str, most: int) -> list[str] | None:
@@ -209,7 +206,6 @@ class Lexicon:
         return list(counts) if len(counts) <= most else None
 
     def ending(self, ending: str, beginning: str) -> dict[str, int]:
-        """Return the words with this suffix and prefix, each with its document frequency."""
         return self._find(ending + "\n", beginning)
 
     def _find(self, letters: str, beginning: str = "", most: float = inf) -> dict[str, int]:
@@ -219,7 +215,7 @@ class Lexicon:
         return counts
 
     def spoken_languages(self, rows: int) -> tuple[str, ...]:
-        """Return the languages that the words of these rows are in; `rows` is the number of rows."""
+        """Return the languages of the words; `rows` is the number of rows."""
         return spoken_languages([part.count_languages() for part in self._parts], rows)
 
     def count_rows(self, words: Iterable[str]) -> Mapping[str, int]:

@@ -35,7 +35,6 @@ Numbers = TypeVar("Numbers", PackedRows, ViewRows, MatchRows, LocalRows)
 
 
 def take(rows: Numbers, which: Flags | Ints) -> Numbers:
-    """Return the row numbers that `which` selects."""
     return cast("Numbers", rows[which])
 
 
@@ -48,7 +47,6 @@ def find_in(rows: Numbers, wanted: Numbers) -> tuple[Ints, Flags]:
 
 
 def is_among(wanted: Numbers, rows: Numbers) -> Flags:
-    """Return which of the wanted rows are among the sorted rows."""
     return find_in(rows, wanted)[1]
 
 

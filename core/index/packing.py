@@ -35,13 +35,8 @@ _F, _S, _B, _G = search_fresh.c, search_segment.c, search_block.c, search_gone.c
 
 
 class Packed(NamedTuple):
-    """Id of a segment, and its number of rows."""
-
     segment_id: int
     docs: int
-
-
-# Packing
 
 
 def pack_due(connection: Connection, audience: int) -> int:
@@ -92,9 +87,6 @@ def _write(connection: Connection, audience: int, number: int, rows: Rows, block
     connection.execute(search_segment.insert(), {**own, "head": write_head(rows), "terms": write_terms(blocks)})
     made = sorted((audience, number, kind, term, block) for (kind, term), block in blocks.items())
     insert_tuples(connection, search_block, made)
-
-
-# Merging
 
 
 def list_segments(connection: Connection, audience: int) -> list[Packed]:
@@ -191,9 +183,6 @@ def read_segment(connection: Connection, audience: int, number: int) -> tuple[Ro
     return read_rows(connection, audience, number), {(r[0], r[1]): bytes(r[2]) for r in connection.execute(blocks)}
 
 
-# For operators
-
-
 def pack_all(db: Database, progress: Progress | None = None) -> int:
     """Pack unpacked rows of audiences with at least PACK_FROM; merge and purge segments; return how many rows moved."""
     counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
@@ -269,9 +258,6 @@ def purge(connection: Connection, audiences: Iterable[int]) -> int:
                 done += 1
         connection.execute(delete(search_gone).where(_G.audience_id == audience))
     return done
-
-
-# Rebuilding, and comparing with the stored rows
 
 
 def rebuild_all(db: Database, progress: Progress | None = None) -> int:

@@ -113,14 +113,10 @@ def rows_of(entries: Sequence[Entry]) -> Rows:
     threads: dict[str, int] = {}
     speakers: dict[Said, int] = {}
     columns: dict[str, list[int]] = {
-        "row_id": [one.row_id for one in entries],
-        "at_us": [one.at_us for one in entries],
-        "words": [one.words for one in entries],
-        "source": [one.source for one in entries],
-        "local_only": [one.local_only for one in entries],
-        "thread": [threads.setdefault(one.place.thread, len(threads)) for one in entries],
-        "speaker": [speakers.setdefault(one.place.speaker, len(speakers)) for one in entries],
+        name: [getattr(one, name) for one in entries] for name in ("row_id", "at_us", "words", "source", "local_only")
     }
+    columns["thread"] = [threads.setdefault(one.place.thread, len(threads)) for one in entries]
+    columns["speaker"] = [speakers.setdefault(one.place.speaker, len(speakers)) for one in entries]
     return as_rows(columns, list(threads), list(speakers))
 
 

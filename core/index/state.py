@@ -34,8 +34,6 @@ from .visible import Block, Postings, Visible, add_fresh, build_table
 READ_AGAIN = 3
 """Maximum number of attempts to load the index if it changes meanwhile."""
 _SEGMENT, _FRESH, _GONE = range(3)
-FreshRow = tuple[int, int, int, object, object]
-"""Unpacked row: (audience, source, id, digest, content)."""
 T = TypeVar("T")
 
 
@@ -140,9 +138,7 @@ def _load_changed(
     of_parts = {one for parts in words.values() for some in parts for one in some}
     terms = _read_column(db, "terms", [one for state in changed for one in state.segments if one not in of_parts])
     heads = _read_column(db, "head", unpacked)
-    contents = {tuple(row[:3]): decode(*row) for row in _read_fresh(db, unread)}
-    if len(contents) < len(unread):
-        raise ChangedError("The search index changed while it was read.")
+    contents = _read_fresh(db, unread)
     loaded = {}
     for state in changed:
         before = kept.get(state.audience)
@@ -174,9 +170,6 @@ def _add_words(
         else:
             segments, new = segments | some, [*new, part]
     return {**larger, segments: merge_words(new)}
-
-
-# Statements
 
 
 def _read_states(db: Database, audiences: Sequence[int]) -> dict[int, AudienceState]:
@@ -238,16 +231,18 @@ def _column_part(name: str, family: str) -> CompiledStatement:
     return CompiledStatement(select(s.audience_id, s.segment_id, s[name]).where(of_audiences, stamped), family)
 
 
-def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[FreshRow]:
-    """Return those rows with these (audience, source, id) that are in no segment yet."""
-    contents: list[FreshRow] = []
+def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> dict[tuple[int, int, int], Entry | None]:
+    """Return the unpacked entries with these (audience, source, id); None for an entry that cannot be read."""
+    entries: dict[tuple[int, int, int], Entry | None] = {}
     for part in chunks(places):
         audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))
         wanted = {"audiences": audiences, "sources": numbers, "ids": ids}
         asked = set(part)
         rows = db.read(_fresh_part(db.family), wanted, source="search_fresh")
-        contents += [row for row in rows if (row[0], row[1], row[2]) in asked]
-    return contents
+        entries |= {place: decode(*row) for row in rows if (place := (row[0], row[1], row[2])) in asked}
+    if len(entries) < len(places):
+        raise ChangedError("The search index changed while it was read.")
+    return entries
 
 
 @lru_cache(maxsize=2)

@@ -55,12 +55,10 @@ class Table(Rows):
 
     @cached_property
     def source_sums(self) -> Ints:
-        """Return, for each source, its number of rows and of words."""
         return count_rows(self.source, self.words, len(SOURCES))
 
     @cached_property
     def thread_sums(self) -> Ints:
-        """Return, for each conversation, its number of rows and of words."""
         return count_rows(self.thread, self.words, len(self.threads))
 
     @cached_property
