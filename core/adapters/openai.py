@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from ..base import logs
 from ..calls import defaults
-from ..calls.call import GivenSettings
+from ..calls.call import Call, GivenSettings
 from ..database.engine import Database
 from ..errors import MessageError
 from ..memory import Memory
@@ -127,8 +127,8 @@ class _Turn:
         self.lines = chat.read_lines(messages, self.scope.persona)
         message = {"text": text, "interface_path": self.scope.conversation}
         held = [chat.read_text(each.get("content")) for each in messages if isinstance(each, dict)]
-        settings = defaults.settings_for(self.settings)
-        return recall(message, self.lines, held, after=self.after, db=self.db, settings=settings, scope=self.scope)
+        call = Call(self.db, defaults.settings_for(self.settings), self.scope)
+        return recall(call, message, self.lines, held, after=self.after)
 
     def save(self, answer: str | None) -> None:
         """Store the turn, or with None only its lines. A failure is only logged: the answer was already returned."""

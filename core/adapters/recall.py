@@ -7,14 +7,13 @@ introduced as data, not as instructions.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 from uuid import uuid4
 
 from ..base import logs
 from ..calls import defaults
-from ..calls.call import GivenSettings
+from ..calls.call import CallOptions, settings_of
 from ..chat_history_cache import save_chat_message
-from ..database.engine import Database
 from ..errors import CoreError, MessageError, StoreError
 from ..prompt.pipeline import build_records
 from ..prompt.request import PromptRequest
@@ -31,25 +30,19 @@ def find_scope(context: Any) -> Scope | None:
 
 
 def build_recall(
-    text: str,
-    *,
-    shown: Iterable[str] = (),
-    max_chars: int = RECALL_CHARS,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    text: str, *, shown: Iterable[str] = (), max_chars: int = RECALL_CHARS, **options: Unpack[CallOptions]
 ) -> str:
     """Return the memories for a message, at most `max_chars` characters, without the texts `shown`; or ""."""
     if not text.strip() or not max_chars:
         return ""
-    known_settings = defaults.settings_for(settings)
-    where = defaults.scope_for(scope, known_settings)
+    settings = settings_of(options)
+    where = defaults.scope_for(options.get("scope"), settings)
     message: dict[str, Any] = {"message_id": None, "date": None, "text": text}
     if where.conversation:
         message["interface_path"] = where.conversation
     # the request has the last lines of the conversation; the search finds earlier ones
-    flags = known_settings.replace(history_lines=0, enable_history_recent=False)
-    request = PromptRequest(message, {}, max_chars=max_chars, db=db, settings=flags, scope=where)
+    flags = settings.replace(history_lines=0, enable_history_recent=False)
+    request = PromptRequest(message, {}, max_chars=max_chars, db=options.get("db"), settings=flags, scope=where)
     try:
         return build_records(request, [text, *shown]).text
     except CoreError as error:  # the request continues without memories
@@ -57,22 +50,15 @@ def build_recall(
         return ""
 
 
-def save_lines(
-    lines: Iterable[tuple[str, str]],
-    *,
-    turn: str | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> None:
+def save_lines(lines: Iterable[tuple[str, str]], *, turn: str | None = None, **options: Unpack[CallOptions]) -> None:
     """Store the lines of a turn, each `(role, text)`, in the scope's conversation; blank ones are skipped.
 
     A role is `user` for the speaker, `assistant` for the persona. Lines of the same turn are stored once; a turn
     without an id gets a new one, so that an answer equal to a recent one does not count as a repetition. If the
     database fails, the rest is not stored, and the failure is logged.
     """
-    known_settings = defaults.settings_for(settings)
-    where = defaults.scope_for(scope, known_settings)
+    options["settings"] = settings = settings_of(options)
+    options["scope"] = where = defaults.scope_for(options.get("scope"), settings)
     if not where.conversation:
         raise MessageError(
             "The scope names no conversation, so a turn cannot be kept. Use Scope(persona, conversation=...).",
@@ -82,10 +68,10 @@ def save_lines(
     try:
         for place, (role, text) in enumerate(lines):
             if text.strip():
+                sender = "self" if role == "assistant" else None
                 done = save_chat_message(
-                    where.conversation, text, message_id=f"{named}/{place}",
-                    sender_id="self" if role == "assistant" else None, db=db, settings=known_settings, scope=where,
-                )  # fmt: skip
+                    where.conversation, text, message_id=f"{named}/{place}", sender_id=sender, **options
+                )
                 if done.reason == "privacy":
                     logs.warning("turn_refused", reason=done.reason)
     except StoreError as error:

@@ -13,13 +13,13 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from ..errors import StoreError
+from ..shapes import Finding
 from ..text.times import parse_time
 from . import output
 from .run import ForceOption, Run, command, read_url, warn_of_persona
 
 if TYPE_CHECKING:
     from ..database.engine import Database
-    from ..db import Finding
     from ..upkeep.maintenance import Script, Value
 
 _URL = "sqlite:///FILE or mysql://USER:PASSWORD@HOST/NAME; env:NAME or file:PATH reads it from there."
@@ -67,7 +67,6 @@ def check(run: Run) -> None:
 
 def _find_model_usage(run: Run, db: Database) -> list[Finding]:
     from ..llm import read_usage
-    from ..shapes import Finding
 
     today = read_usage(db, days=1)
     calls, characters = sum(each.calls for each in today), sum(each.characters for each in today)

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ..base.yaml_text import read_value
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER
 from . import output
@@ -23,7 +24,6 @@ INTERFACE, KITCHEN, PERSONA = "demo", "demo/kitchen", "Iris"
 _SAMPLE = Path(__file__).resolve().parent / "sample"
 _LIMIT = 4_000
 _MOST_ITEMS = 8
-_MOST_HITS = 100
 _REASONS = {
     "visible": "in the chat's newest lines already",
     "limit": f"that match less: {_MOST_ITEMS} memories are the limit here (MEMORY_ITEMS)",
@@ -40,7 +40,6 @@ def demo(run: Run) -> None:
     prompt instead. The first run stores the sample in a database file in this folder.
     """
     from .. import db as door
-    from ..base.yaml_text import read_value
     from ..prompt_engine import build_json_prompt
 
     sample: Any = read_value((_SAMPLE / "sample.yaml").read_text(encoding="utf-8"))
@@ -130,6 +129,6 @@ def _count_hidden(db: Database, text: str) -> int:
 
     def find(place: str, name: str) -> set[int]:
         scope = Scope(PERSONA, f"{INTERFACE}/{place}", f"{INTERFACE}/{name}")
-        return {hit["id"] for hit in search_memories(query=text, limit=_MOST_HITS, db=db, scope=scope)}
+        return {hit["id"] for hit in search_memories(query=text, limit=100, db=db, scope=scope)}
 
     return len((find("Mara", "Mara") | find("Jonas", "Jonas")) - find("kitchen", "Mara"))

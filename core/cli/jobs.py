@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -18,11 +18,9 @@ from ..base import logs
 from ..base.signals import stop_on_signals
 from ..errors import StoreError
 from ..scope import Scope
+from ..shapes import OPEN_STATES, ListedOperation, OperationRun, OperationState
 from . import output
 from .run import LogLevelOption, Run, command, start_log, warn_of_persona
-
-if TYPE_CHECKING:
-    from ..shapes import ListedOperation, OperationRun, OperationState
 
 IdArgument = Annotated[int | None, Argument(metavar="ID", help="Id of the operation.")]
 _STYLES = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}
@@ -162,7 +160,6 @@ def cancel(
 ) -> None:
     """Cancel an operation; the result of a running one is dropped."""
     from .. import jobs
-    from ..shapes import OPEN_STATES
 
     number = jobs.cancel(_choose_ids(run, job_id, every, OPEN_STATES), **run.asking())
     nothing = "Nothing was changed: no operation of this persona has the id, or it has ended."

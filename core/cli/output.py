@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:  # loaded only when something is printed
     from rich.console import Console, RenderableType
-    from rich.table import Table
 
     from ..shapes import Progress
 
@@ -91,19 +90,12 @@ def table(
     if nothing and not rows:
         say(nothing)
         return
-    grid = _make_grid()
-    for number, name in enumerate(columns):
-        aligned = number in right
-        grid.add_column(name, justify="right" if aligned else "left", overflow="fold", no_wrap=aligned)
-    _print_rows(grid, rows)
+    usual, aligned = {"overflow": "fold"}, {"overflow": "fold", "justify": "right", "no_wrap": True}
+    _print_rows([{"header": name, **(aligned if n in right else usual)} for n, name in enumerate(columns)], rows)
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:
-    grid = _make_grid()
-    grid.show_header = False
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(overflow="fold")
-    _print_rows(grid, rows)
+    _print_rows([{"style": "bold", "no_wrap": True}, {"overflow": "fold"}], rows, show_header=False)
 
 
 def show(value: Any, nothing: str = "") -> None:
@@ -130,15 +122,15 @@ def _cell(name: str, value: Any) -> object:
     return "yes" if value is True else "no" if value is False else "" if value is None else value
 
 
-def _make_grid() -> Table:
+def _print_rows(
+    columns: Iterable[dict[str, Any]], rows: Iterable[Sequence[object]], *, show_header: bool = True
+) -> None:
     from rich.table import Table
-
-    return Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-
-
-def _print_rows(grid: Table, rows: Iterable[Sequence[object]]) -> None:
     from rich.text import Text
 
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=show_header)
+    for column in columns:
+        grid.add_column(**column)
     for row in rows:
         grid.add_row(*(Text(repr(cell) if str(cell).endswith(" ") else clean(cell)) for cell in row))
     _print_block(grid)

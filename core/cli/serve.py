@@ -166,8 +166,7 @@ def _make_application(
 
         return create_app(db=db, settings=asked, allowed_hosts=allowed, public_url=public_url, **served)
     except ModuleNotFoundError as error:
-        extras = "admin,mcp" if served["mcp"] else "admin"
-        _refuse_missing(extras, error)
+        _refuse_missing("admin,mcp" if served["mcp"] else "admin", error)
     except ConfigError as error:
         if error.flag not in ("ADMIN_TOKEN", "LLM_BASE_URL", "public_url"):
             raise

@@ -27,11 +27,8 @@ NO_TOKEN = "A valid token is needed. Send it as `Authorization: Bearer TOKEN`; `
 WRONG_TOKEN = "The token is not valid here: it was revoked, mistyped, or made for another database. Make one with `prompt-engine token add`."  # noqa: S105, E501 - a sentence
 FORBIDDEN = "The token is not for this."
 
-TOKEN_THREADS = 8
 TOKEN_SECONDS = 2.0
 """Longest wait for the database when a remembered token is looked up; then the remembered token is accepted."""
-MAX_REMEMBERED = 1000
-"""Maximum number of tokens remembered for times when the database does not answer."""
 
 TOKEN_KEY = "prompt_engine.token"  # noqa: S105 - a key of the request
 
@@ -40,7 +37,7 @@ class TokenReader:
     """Finds tokens in the database. While the database does not answer, tokens found earlier stay valid."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(TOKEN_THREADS, "prompt-engine-token")
+        self._threads = ThreadPoolExecutor(8, "prompt-engine-token")
         self._remembered: dict[bytes, AccessToken] = {}
 
     async def find(self, text: str, db: Database) -> AccessToken | None:
@@ -56,7 +53,7 @@ class TokenReader:
         if token is None:
             self._remembered.pop(shown, None)
         else:
-            if len(self._remembered) >= MAX_REMEMBERED:
+            if len(self._remembered) >= 1000:
                 self._remembered.clear()
             self._remembered[shown] = token
         return token
@@ -91,8 +88,6 @@ def is_token(given: str, token: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode("utf-8", "surrogatepass"))
 
 
-# Log-ins of the page
-
 COOKIE = "prompt_engine_admin"
 LIFETIME = timedelta(hours=12)
 
@@ -115,8 +110,6 @@ class Sessions:
     def end(self, value: str) -> None:
         self._ends.pop(value, None)
 
-
-# Shared state of routes
 
 ADMIN = "/admin"
 

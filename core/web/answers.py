@@ -59,9 +59,6 @@ class ForgottenAnswer(BaseModel):
     notes: list[str] = Field(description="What is near an unknown target; other personas that know the person.")
 
 
-# The API for hosts
-
-
 class PromptAnswer(BaseModel):
     prompt: dict[str, Any] | None = Field(description="The prompt object; null for other styles than `prompt`.")
     messages: Any = Field(default=None, description="Chat messages in the style asked for; null for `prompt`.")

@@ -175,7 +175,6 @@ def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
 
 
 async def _show_front(request: Request) -> Response:
-    """Return the front page, which names the running parts and their addresses."""
     from .admin.pages.page import environment  # noqa: PLC0415 - loaded where it is served
 
     root, address = (str(each).rstrip("/") for each in (request.scope.get("root_path", ""), request.base_url))

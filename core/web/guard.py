@@ -244,9 +244,6 @@ def _name_page(scope: Scope) -> str:
     return f"{path}?{query}" if query else path
 
 
-# Paths and bodies
-
-
 def path_below(scope: Scope) -> str:
     """Return the path of a request relative to the host's mount point."""
     return str(scope["path"]).removeprefix(str(scope.get("root_path", "")).rstrip("/"))
@@ -298,8 +295,6 @@ def give_body(body: bytes, receive: Receive) -> Receive:
 
     return receive_next
 
-
-# Origin of a request
 
 _ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _PORTS = {"http": 80, "https": 443}

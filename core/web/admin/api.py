@@ -60,7 +60,6 @@ def export(
 
 
 def chunks(pieces: Iterable[str]) -> Iterator[str]:
-    """Regroup the pieces of a text into chunks of about CHUNK_CHARS characters."""
     part = ""
     for piece in pieces:
         part += piece
@@ -90,8 +89,6 @@ def import_file(
         raise Refused(413, str(too_large(MAX_BYTES)))
     return import_items(file.file, default_kind=default_kind, fmt=fmt, dry_run=dry_run, **asking)
 
-
-# Pruning and consolidation
 
 MOST_SHOWN = 1000
 """Maximum number of pruned items listed in the response; further items are only counted."""
@@ -132,11 +129,6 @@ def deep_consolidation(
     return lifelong.deep_consolidation(history_uid, reason, model=admin.context.model, **admin.asking)
 
 
-# Items
-
-EDITOR = "admin"
-"""Name of the editor in the history of an item."""
-
 OneId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Id of the item.")]
 
 
@@ -149,7 +141,7 @@ def search(admin: bodies.MemoryAdmin, asked: Annotated[bodies.ItemSearch, Query(
 @router.post("/memory/edit", responses=bodies.NOT_FOUND)
 def edit(admin: bodies.MemoryAdmin, body: bodies.EditBody) -> lifelong.Item:
     """Change the text of an item and return it; the former text goes to its history."""
-    lifelong.edit_item(body.id, body.new_content, editor=EDITOR, operator=True, **admin.asking)
+    lifelong.edit_item(body.id, body.new_content, editor="admin", operator=True, **admin.asking)
     return get(admin, body.id)
 
 
@@ -203,8 +195,6 @@ def history(admin: bodies.MemoryAdmin, id: OneId) -> answers.VersionsAnswer:  # 
     """Return every text of an item, oldest first, ending with the current one."""
     return answers.VersionsAnswer(versions=lifelong.get_item_history(id, operator=True, **admin.asking))
 
-
-# Relationships, forgetting, numbers for Prometheus
 
 UserId = Annotated[str, Query(min_length=1, max_length=255, description="Person's key.", examples=["telegram_bot/u1"])]
 

@@ -25,8 +25,6 @@ NO_PERSON = (
     "`prompt-engine token add --participant KEY`."
 )
 _SPEAKER = "prompt_engine_mcp_speaker"
-_ANY_BYTES = 2**40
-"""Body limit passed to the SDK: practically no limit, since the guard limits bodies."""
 
 
 class McpEndpoint:
@@ -38,7 +36,7 @@ class McpEndpoint:
             create_server(lambda request: request.scope[_SPEAKER]),
             json_response=True,
             stateless=True,
-            max_request_body_size=_ANY_BYTES,
+            max_request_body_size=2**40,  # practically no limit: the guard limits bodies
         )
 
     def lifespan(self) -> AbstractAsyncContextManager[None]:

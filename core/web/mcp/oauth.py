@@ -9,8 +9,8 @@ The SDK implements the protocol (metadata, PKCE, validation); this module stores
 | access token | a row of the tokens, as from `token add`; valid for an hour, and only at `/mcp` |
 | refresh token | nowhere: its signature covers the token's hash, so that each renewal invalidates it |
 
-A code or refresh token that is used twice was stolen: its row is revoked.
-A code or refresh token that is used twice was stolen: the access token's row is revoked."""
+A code or refresh token that is used twice was stolen: the access token's row is revoked.
+"""
 
 from __future__ import annotations
 

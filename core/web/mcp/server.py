@@ -24,7 +24,6 @@ from .speaker import Speaker
 
 FindSpeaker = Callable[[Any], Speaker]
 """Returns the speaker of an HTTP request; for None, the speaker of standard input. Called in a thread."""
-Context = ServerRequestContext[Any, Any]
 
 NAME = "prompt-engine"
 INSTRUCTIONS = """\
@@ -42,19 +41,15 @@ def create_server(find_speaker: FindSpeaker) -> Server[Any]:
 
         return types.ListToolsResult(tools=[tool.listed for tool in TOOLS.values()])
 
-    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(context: ServerRequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         from .tools import TOOLS  # noqa: PLC0415 - as said above
 
         if params.name not in TOOLS:
             sentence = f"There is no tool of this name. There are {', '.join(TOOLS)}."
             raise MCPError(types.INVALID_PARAMS, sentence, {"fields": ["name"]})
         tool = TOOLS[params.name]
-
-        def run() -> types.CallToolResult:
-            return tool.run(find_speaker(context.request), params.arguments or {})
-
         try:
-            return await run_sync(run)
+            return await run_sync(lambda: tool.run(find_speaker(context.request), params.arguments or {}))
         except Exception as error:  # noqa: BLE001 - the outermost point of a tool: nothing of it may reach the client
             sentence, kind = str(error), type(error).__name__
             if not isinstance(error, CoreError):

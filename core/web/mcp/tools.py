@@ -36,8 +36,6 @@ from ..answers import WrittenAnswer
 from ..problems import NOT_BOOL, describe_problem
 from .speaker import Speaker
 
-ANSWER_ID = "/answer"
-"""Suffix that makes an answer's id from the id of the message it answers."""
 TEXT_CHARS = 1_000_000
 MOST_HITS = 200
 PAGE = 50
@@ -174,9 +172,6 @@ def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
     raise MessageError(" ".join(sentences), fields=tuple(dict.fromkeys(names)))
 
 
-# Answers of tools that change something
-
-
 class WriteAnswer(BaseModel):
     done: bool
     id: int | None = Field(description="Id of the memory; for a duplicate, of the equal memory stored before.")
@@ -196,8 +191,6 @@ class TurnAnswer(BaseModel):
     user: WrittenAnswer
     assistant: WrittenAnswer
 
-
-# The tools
 
 Work: TypeAlias = Callable[[Speaker, Any], BaseModel | dict[str, Any] | str]
 Function = TypeVar("Function", bound=Work)
@@ -392,7 +385,7 @@ def turn_save(speaker: Speaker, asked: TurnArguments) -> TurnAnswer:
     place = speaker.scope.conversation or ""
     message = {"text": asked.user_text, "interface_path": place, "message_id": asked.message_id or None}
     message["sender_name"] = speaker.shown_name
-    answer_id = asked.message_id + ANSWER_ID if asked.message_id else None
+    answer_id = f"{asked.message_id}/answer" if asked.message_id else None
     reply = build_reply(asked.assistant_text, place, speaker.scope.persona, message_id=answer_id)
     said, answered = save_turn(message, reply, **speaker.asking)
     return TurnAnswer(user=WrittenAnswer.of_result(said), assistant=WrittenAnswer.of_result(answered))

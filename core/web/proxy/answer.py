@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,6 @@ _FAILURES = ("error", "response.failed")
 _ENDS = ("response.completed", "response.incomplete")
 """Types of the last event of a stream in the Responses API."""
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")  # the "\n" of a "\r" at the end may come with the next bytes
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class AnswerReader:
@@ -39,7 +39,7 @@ class AnswerReader:
             return
         self._rest += chunk
         if self._is_stream is None:
-            start = self._rest.removeprefix(_BYTE_ORDER_MARK).lstrip()
+            start = self._rest.removeprefix(BOM_UTF8).lstrip()
             if not start:
                 return
             self._is_stream, self._rest = not start.startswith(b"{"), start

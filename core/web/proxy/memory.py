@@ -17,6 +17,7 @@ from typing import Any
 
 from ... import llm
 from ...base import logs
+from ...calls.call import Call
 from ...config import Settings
 from ...context.lines import name_after_id
 from ...errors import ConfigError, StoreError
@@ -31,10 +32,8 @@ from .identity import INTERFACE, NOBODY
 from .messages import strip_name
 from .recall import recall
 
-BUILD_THREADS = 8
 PLACES = 3
 """Maximum number of requests whose memories are built at once; a higher number would not make them faster."""
-SAVE_THREADS = 4
 SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
 """Seconds to wait before each retry of storing a turn: about four minutes in total."""
 EARLIER_SECONDS = 1.0
@@ -57,8 +56,8 @@ class Turn:
 class TurnMemory:
     def __init__(self, context: WebContext) -> None:
         self._context = context
-        self._building = ThreadPoolExecutor(BUILD_THREADS, "proxy-build")
-        self._saving = ThreadPoolExecutor(SAVE_THREADS, "proxy-save")
+        self._building = ThreadPoolExecutor(8, "proxy-build")
+        self._saving = ThreadPoolExecutor(4, "proxy-save")
         self._tasks: dict[asyncio.Task[None], Scope] = {}
         """Tasks that store turns, with the scopes of these turns."""
         self._places = asyncio.Semaphore(PLACES)
@@ -176,8 +175,8 @@ def build_opening(turn: Turn, settings: Settings) -> str:
 
 def build_block(context: WebContext, settings: Settings, turn: Turn, text: str, said: Sequence[str] = ()) -> str:
     """Build the text with the memories for a person's message; "" without memories."""
-    scope, db = turn.scope, context.database()
+    scope = turn.scope
     message: dict[str, Any] = {"message_id": None, "date": None, "text": text, "interface_path": scope.conversation}
     if turn.name and scope.participant and turn.name != NOBODY:
         message["from_user"] = {"full_name": turn.name}
-    return recall(message, turn.lines, said, after=turn.after, db=db, settings=settings, scope=scope)
+    return recall(Call(context.database(), settings, scope), message, turn.lines, said, after=turn.after)

@@ -5,35 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...config import Settings
-from ...database.engine import Database
+from ...calls.call import Call
 from ...memories.rules_modes import MODES
 from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
-from ...scope import Scope
 from ...transcripts import find_replaced
 
 
 def recall(
-    message: Mapping[str, Any],
-    lines: Sequence[Mapping[str, Any]],
-    held: Sequence[str],
-    *,
-    after: str,
-    db: Database | None,
-    settings: Settings,
-    scope: Scope,
+    call: Call, message: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], held: Sequence[str], *, after: str
 ) -> str:
     """Return the memories for a message, or ""; they do not repeat the texts in `held`, which the request contains.
 
     Stored lines that `lines` edit or drop are left out, unless the request continues the response with id `after`.
     """
+    settings = call.settings
     if settings.proxy_context_chars <= len(HEAD):  # 0: nothing is to be added
         return ""
     if MODES[settings.memory_mode].how == "tool":  # the model gets no tool here, so requests to remember are saved
         settings = settings.replace(memory_mode="plus")
-    asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
+    asking: dict[str, Any] = {"db": call.db, "settings": settings, "scope": call.scope}
     rows = frozenset[int]() if after else find_replaced(lines, **asking)
     request = PromptRequest(dict(message), max_chars=settings.proxy_context_chars, replaced_rows=rows, **asking)
     return build_records(request, held).text

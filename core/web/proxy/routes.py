@@ -33,8 +33,6 @@ MEMORY_HEADER = "x-memory"
 """Header of each answer to a chat: `used`, `empty` (no memory found), `skipped; REASON` (not a turn), or `failed`."""
 CHATS: Mapping[str, MessagesKey] = {"/chat/completions": "messages", "/responses": "input"}
 """Routes of chats, and the field of their body with the messages."""
-NO_MEMORY = "/completions"
-"""Route of the older Completions API, passed on without memories."""
 END_SECONDS = 1.0
 """Longest wait at shutdown for interrupted requests."""
 FORM_REFUSED = (400, 422)
@@ -105,7 +103,8 @@ class Proxy:
         path = path.removeprefix(str(scope.get("root_path", "")).rstrip("/")).partition("/v1")[2]
         content, settings = await request.body(), self._context.values()
         key = CHATS.get(path) if request.method == "POST" else None
-        skipped = "skipped; dialect" if path == NO_MEMORY and request.method == "POST" else ""
+        # the older Completions API is passed on without memories
+        skipped = "skipped; dialect" if path == "/completions" and request.method == "POST" else ""
         task = asyncio.current_task()
         assert task is not None
         self._requests.add(task)
@@ -271,9 +270,6 @@ async def _while_connected(request: Request, sending: Awaitable[Any]) -> Any:
     finally:
         ended.cancel()
         work.cancel()
-
-
-# The model server
 
 
 class Upstream:

@@ -19,7 +19,6 @@ from .formats import plural
 from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Page, Words, split_ids
 
 PAGE_SIZES = (25, 50, 100)
-MOST_SOURCES = 40
 
 
 class Search(ItemSearch):
@@ -69,13 +68,10 @@ def show_item(page: Page) -> Response:
         item=row,
         names=page.name_items([row]),
         versions=lifelong.get_item_history(row["id"], **page.operating())[-2::-1],
-        lines=messages.read_lines(page.db.read, page.persona, sources[:MOST_SOURCES]),
+        lines=messages.read_lines(page.db.read, page.persona, sources[:40]),
         edited=page.field("edit"),
         flash=build_flash(page),
     )
-
-
-# Messages about changes
 
 
 SENTENCES: Mapping[str, str] = {
@@ -107,9 +103,6 @@ def build_flash(page: Page) -> Flash | None:
     return Flash(text, split_ids(page.field("undo")) if note == "deleted" else [])
 
 
-# Changes by forms
-
-
 _NOTES = {
     "delete": "deleted", "restore": "restored", "pin": "pinned", "unpin": "unpinned", "add": "retagged",
     "remove": "retagged",
@@ -123,7 +116,6 @@ class Chosen(BaseModel):
 
 
 def change_item(page: Page) -> Response:
-    """Apply the action of the pressed button to its item."""
     for action in ("delete", "restore", "pin", "unpin"):
         if ids := split_ids(page.field(action)):
             return _apply_action(page, action, ids)
@@ -131,7 +123,6 @@ def change_item(page: Page) -> Response:
 
 
 def change_items(page: Page) -> Response:
-    """Apply the action of the pressed button to all selected items."""
     form = page.read(Chosen)
     return _apply_action(page, form.action, list(dict.fromkeys(form.ids)), form.tags)
 

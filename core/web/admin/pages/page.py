@@ -60,9 +60,6 @@ def environment() -> Environment:
     return templates
 
 
-MOST_PERSONAS = 200
-
-
 def split_ids(text: str) -> list[int]:
     return [row_id for part in text.split(",") if (row_id := find_id(part.strip())) is not None]
 
@@ -74,8 +71,6 @@ Words = Annotated[list[str], SPLIT_COMMAS]
 Fraction = Annotated[float | None, BeforeValidator(lambda text: text.replace(",", "."))]
 Offset = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Key = Annotated[str, StringConstraints(strip_whitespace=True)]
-
-
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -146,10 +141,7 @@ class Page:
         return Names(overview.read_names(self.db, self.persona, keys), titles)
 
     def name_items(self, rows: Sequence[Mapping[str, Any]]) -> Names:
-        """Return the names of the people and conversations to which these memory items belong."""
         return self.read_names((row["participant"] for row in rows), (row["conversation"] for row in rows))
-
-    # The answer
 
     def url(self, path: str, **query: Any) -> str:
         """Build the URL of a screen of this persona; false and blank values are left out."""
@@ -169,7 +161,7 @@ class Page:
 
     def list_personas(self) -> list[str]:
         with suppress(StoreError):
-            return overview.list_personas(self.context.database(), MOST_PERSONAS)
+            return overview.list_personas(self.context.database(), 200)
         return []
 
     @staticmethod
@@ -178,8 +170,6 @@ class Page:
 
 
 _NOT_KEPT = ("conf_uid", "note", "count", "undo", "edit")
-
-
 Screen = Callable[[Page], Response]
 
 
@@ -210,9 +200,6 @@ def _answer_screen(screen: Screen, page: Page) -> Response:
 def _render_problem(page: Page, text: str, status: int) -> Response:
     title = "There is nothing here" if status == 404 else "This did not work"
     return page.render("problem.html.j2", status, title=title, text=text)
-
-
-# Names of people and conversations
 
 
 class Names(NamedTuple):

@@ -101,8 +101,6 @@ def show_conversation(page: Page) -> Response:
     )
 
 
-# Forgetting
-
 PARTS: Mapping[str, str] = {
     "chat_history_cache": "Messages",
     "memories": "Memory items",

@@ -11,14 +11,13 @@ from ... import guard
 from ...errors import Refused
 from .page import Page
 
-MOST_PEOPLE = 200
 TOO_OLD = "This request is older than ten minutes, was answered, or was not made here. Connect the program again."
 
 
 def list_programs(page: Page) -> Response:
     text = page.field("ask")
     listed = tokens.list_tokens(**page.admin.asking)
-    people = [each.key for each in overview.list_people(page.db, page.persona, "", MOST_PEOPLE)[0]] if text else []
+    people = [each.key for each in overview.list_people(page.db, page.persona, "", 200)[0]] if text else []
     return page.render(
         "programs.html.j2",
         screen="programs",

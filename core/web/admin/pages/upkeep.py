@@ -18,9 +18,7 @@ from .formats import plural
 from .page import Page
 
 MOST_LISTED = 100
-MOST_RUNS = 20
 REASON = "by hand, admin page"
-USAGE_DAYS = 7
 MOST_SHOWN = 50
 """Maximum number of pruned items shown with their texts."""
 
@@ -34,7 +32,7 @@ def show_upkeep(page: Page) -> Response:
     counted = jobs.count_operations(**page.admin.asking).values()
     counts = {state: sum(states.get(state, 0) for states in counted) for state in STATES}
     listed = jobs.read_operations(page.db, page.persona, [state] if state else STATES, MOST_LISTED)
-    runs = lifelong.read_runs(page.db, page.persona, MOST_RUNS)
+    runs = lifelong.read_runs(page.db, page.persona, 20)
     people, places = [each["participant"] for each in listed], [each["conversation"] for each in listed]
     return page.render(
         "upkeep.html.j2",
@@ -47,7 +45,7 @@ def show_upkeep(page: Page) -> Response:
         most=MOST_LISTED,
         open_states=OPEN_STATES,
         runs=runs,
-        usage=read_usage(page.db, USAGE_DAYS),
+        usage=read_usage(page.db, days=7),
         today=f"{page.db.clock():%Y-%m-%d}",
         settings=page.settings,
         flash=_SAID.get(page.field("note")),
@@ -72,9 +70,6 @@ def change_operation(page: Page) -> Response:
     else:
         raise Refused(422, "No operation was named. Press a button beside one.")
     return page.redirect(page.url("upkeep", note=note, state=page.field("state")))
-
-
-# Consolidation by hand
 
 
 def run_action(page: Page) -> Response:
@@ -115,7 +110,6 @@ def _describe_cycle(done: CycleResult) -> list[str]:
 
 
 def _preview_deep(page: Page) -> Response:
-    """Show the items that a deep consolidation would archive."""
     done = lifelong.prune_ltm(dry_run=True, **page.admin.asking)
     count, settings = plural(done, "item"), page.settings
     joint = "or" if settings.prune_mode == "any" else "and"

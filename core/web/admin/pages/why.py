@@ -20,7 +20,6 @@ from ...errors import Refused
 from .page import Key, Page
 
 TEMPLATE = "why.html.j2"
-MESSAGE_ID = "why"
 Size = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
@@ -45,10 +44,20 @@ def explain_message(page: Page) -> Response:
     shown, problem, place = None, "", asked.conversation
     try:
         messages, _ = _explain(page, asked, explain_messages)
-        shown = _build_shown(page, *_explain(page, asked, explain_json_prompt), messages)
+        prompt, report = _explain(page, asked, explain_json_prompt)
         if place and overview.find_conversation(page.db, page.persona, place) is None:
             note = f"Nothing is stored of the conversation {place!r}: it is taken for a new one. See its key."
-            shown["report"] = {**shown["report"], "notes": [note, *shown["report"]["notes"]]}
+            report = {**report, "notes": [note, *report["notes"]]}
+        count, counter = resolve_counter(None)
+        shown = {
+            "messages": list(messages),
+            "prompt": json.dumps(prompt, ensure_ascii=False, indent=2),
+            "report": report,
+            "chosen": list_chosen(page, prompt, report),
+            "lost": Counter((each["section"], each["reason"]) for each in report["left_out"]),
+            "tokens": report["tokens"] if report["tokens"] is not None else count(to_json(prompt)),
+            "counter": report["counter"] or counter,
+        }
     except PromptTooLargeError as error:
         problem = str(error)
     return page.render(TEMPLATE, screen="why", given=asked, shown=shown, problem=problem)
@@ -61,7 +70,7 @@ def _explain(page: Page, asked: Question, build: Callable[..., tuple[Any, Any]])
         user_id = f"{place.partition('/')[0]}/{user_id}"
     name = (user_id or "").rpartition("/")[2]
     message: dict[str, Any] = {
-        "message_id": MESSAGE_ID,
+        "message_id": "why",
         "date": page.context.now(),
         "text": asked.text,
         "from_user": {"id": name, "full_name": name},
@@ -79,19 +88,6 @@ def _explain(page: Page, asked: Question, build: Callable[..., tuple[Any, Any]])
         settings=page.settings,
         scope=Scope(page.persona, place or None, user_id or None, destination=asked.destination),
     )
-
-
-def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], messages: Any) -> dict[str, Any]:
-    count, counter = resolve_counter(None)
-    return {
-        "messages": list(messages),
-        "prompt": json.dumps(prompt, ensure_ascii=False, indent=2),
-        "report": report,
-        "chosen": list_chosen(page, prompt, report),
-        "lost": Counter((each["section"], each["reason"]) for each in report["left_out"]),
-        "tokens": report["tokens"] if report["tokens"] is not None else count(to_json(prompt)),
-        "counter": report["counter"] or counter,
-    }
 
 
 def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[dict[str, Any]]:
