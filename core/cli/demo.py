@@ -94,7 +94,6 @@ def _build_message(sample: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tell_story(db: Database, message: Mapping[str, Any]) -> None:
-    """Print the question, the number of rows found, who may see them, and the messages for the model."""
     from ..prompt_engine import build_messages, explain_messages
 
     asking: Any = {"db": db, "scope": Scope(PERSONA), "settings": {"MEMORY_ITEMS": _MOST_ITEMS}}

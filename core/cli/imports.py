@@ -160,7 +160,6 @@ def _names_people(file: Path) -> bool:
 def _print_result(
     result: ImportResult | ItemImport, problems: Sequence[Mapping[str, Any]], next_step: str = ""
 ) -> None:
-    """Print the non-empty fields of a result, the first rejected rows, and what to do next."""
     values = {name: getattr(result, name) for name in result.__dataclass_fields__ if name not in _APART}
     output.show({name: value for name, value in values.items() if value})
     for note in result.notes:

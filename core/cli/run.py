@@ -235,7 +235,6 @@ def start_log(level: str | None) -> None:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn a ValueError in the block into an error of wrong usage."""
     try:
         yield
     except ValueError as error:

@@ -123,8 +123,6 @@ def indexed_columns(source: SourceTable) -> tuple[ColumnElement[Any], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Columns of a row from which its index entry is made."""
-
     id: int
     audience_id: int
     at: datetime | None

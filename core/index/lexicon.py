@@ -45,10 +45,6 @@ class SortedWords:
         self._languages: SpokenCounts | None = None
 
     @property
-    def holds_words(self) -> bool:
-        return len(self._docs) > 0
-
-    @property
     def size(self) -> int:
         return len(self._text) + self._starts.nbytes + self._heads.nbytes
 
@@ -174,7 +170,7 @@ class Lexicon:
     """The words of all rows that a search may read, each with its document frequency."""
 
     def __init__(self, parts: Sequence[SortedWords]) -> None:
-        self._parts = [part for part in parts if part.holds_words]
+        self._parts = parts
         self._beginnings: dict[str, dict[str, int]] = {}
         self._rows: dict[str, int] = {}
 

@@ -39,12 +39,12 @@ class Packed(NamedTuple):
     docs: int
 
 
-def pack_due(connection: Connection, audience: int) -> int:
-    """Pack an audience's fresh rows, merge segments and purge one, each if due; return how many rows were moved."""
-    done = pack_fresh(connection, audience, table.PACK_FROM)
-    while merged := merge_due(connection, audience, partial(choose_merge, most=MOST_IN_A_WRITE)):
-        done += merged
-    return done + purge_due(connection, audience, MOST_IN_A_WRITE)
+def pack_due(connection: Connection, audience: int) -> None:
+    """Pack an audience's fresh rows, merge segments and purge one, each if due."""
+    pack_fresh(connection, audience, table.PACK_FROM)
+    while merge_due(connection, audience, partial(choose_merge, most=MOST_IN_A_WRITE)):
+        pass
+    purge_due(connection, audience, MOST_IN_A_WRITE)
 
 
 def pack_fresh(connection: Connection, audience: int, least: int = 1) -> int:
@@ -239,7 +239,6 @@ def purge_due(connection: Connection, audience: int, most: int = MOST_ROWS) -> i
 
 
 def _find_removed(connection: Connection, audience: int, one: Packed, gone: Mapping[RowId, int]) -> set[RowId]:
-    """Return the rows of a segment that were removed from the index."""
     rows = read_rows(connection, audience, one.segment_id)
     at = np.flatnonzero(~find_staying(rows, one.segment_id, gone))
     return set(zip(rows.source[at].tolist(), rows.row_id[at].tolist(), strict=True))

@@ -33,8 +33,6 @@ class Said(NamedTuple):
 
 
 class ThreadSpeaker(NamedTuple):
-    """Conversation and speaker of a row."""
-
     thread: str
     """Conversation key; for a memory, with NUL before it, since only messages have neighbours."""
     speaker: Said
@@ -42,8 +40,6 @@ class ThreadSpeaker(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The index entry of one row."""
-
     source: int
     row_id: int
     audience_id: int

@@ -259,7 +259,6 @@ def _fresh_part(family: str) -> CompiledStatement:
 def _read_blocks(
     db: Database, audiences: Mapping[int, AudienceIndex], numbers: Mapping[IndexTerm, int]
 ) -> dict[int, list[Block]]:
-    """Return, by audience, the postings of these terms in its segments."""
     blocks: dict[int, list[Block]] = {}
     segments = {
         audience: {one.segment_id for one in index.state.segments}

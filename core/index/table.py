@@ -25,7 +25,6 @@ _F, _S = search_fresh.c, search_segment.c
 
 
 def write_fresh(connection: Connection, entries: Iterable[Entry]) -> None:
-    """Insert or replace the entries of rows."""
     rows = [(one.audience_id, one.source, one.row_id, *_encode(one)) for one in entries]
     rows.sort(key=lambda row: row[:3])
     insert_tuples(connection, search_fresh, rows, update=("digest", "content"))
@@ -85,7 +84,6 @@ _ALL = select(*_AS_STORED)
 
 
 def read_fresh(connection: Connection, audience: int) -> list[Entry]:
-    """Return the readable entries of an audience in search_fresh."""
     found = connection.execute(_ALL.where(_F.audience_id == audience))
     return [one for row in found if (one := decode(audience, *row)) is not None]
 

@@ -255,8 +255,6 @@ class Postings(NamedTuple):
 
 @dataclass(eq=False)
 class Visible(Rows):
-    """All rows of an audience."""
-
     audience: int
     table: Table
     thread_number: Mapping[str, int]

@@ -144,8 +144,6 @@ class WebContext:
 
 
 class AdminCall:
-    """The context and persona of an operator's request."""
-
     def __init__(self, context: WebContext, persona: str) -> None:
         self.context, self.db, self.settings = context, context.database(), context.values()
         self.scope = Scope(persona)

@@ -84,7 +84,6 @@ class CutOffError(Exception):
 
 @contextmanager
 def refuse_bad_values() -> Iterator[None]:
-    """Turn a ValueError in the block into an error response with status 422."""
     try:
         yield
     except ValueError as error:
@@ -92,7 +91,6 @@ def refuse_bad_values() -> Iterator[None]:
 
 
 def find_route(scope: Scope) -> str | None:
-    """Return the path template of the route that handles a request, or None."""
     routes = iter_route_contexts(scope["app"].routes)
     return next((each.path for each in routes if each.matches(scope)[0] is Match.FULL), None)
 

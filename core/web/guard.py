@@ -113,7 +113,6 @@ class Guard:
                 await self._respond(refused, scope, area)(scope, receive, send_with_headers)
 
     def _respond(self, refused: errors.Refused, scope: Scope, area: Area) -> Response:
-        """Format an error response as the clients of this area expect it."""
         path, status, answer = path_below(scope), refused.status_code, refused.answer
         if area == "proxy":  # clients of the OpenAI dialect show only `error.message`
             field = answer.fields[0] if answer.fields else None

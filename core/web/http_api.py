@@ -26,8 +26,6 @@ router: APIRouter = APIRouter(prefix="/v1", tags=["For hosts"])
 
 
 class HostCall:
-    """The token of a request, and the common arguments of public functions."""
-
     def __init__(self, request: Request) -> None:
         context = request.app.state.context
         self.token = access.get_token(request)

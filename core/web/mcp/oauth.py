@@ -237,7 +237,6 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def exchange_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
-        """Exchange a client's code for its first token."""
         grant = self._grants[authorization_code.code]
         if grant.issued:
             raise TokenError("invalid_grant", "The code was used before.")

@@ -84,7 +84,6 @@ class Proxy:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Wait at shutdown for turns that are being stored."""
         try:
             yield
         finally:
@@ -229,7 +228,6 @@ def _write_json(body: Mapping[str, Any]) -> bytes:
 
 
 async def _iter_answer(answer: Any, open_turn: OpenTurn | None, *, is_decoded: bool) -> AsyncIterator[bytes]:
-    """Yield the chunks of a model's answer, and pass each to the open turn as well."""
     import httpx2  # noqa: PLC0415 - an extra of its own
 
     try:
@@ -273,8 +271,6 @@ async def _while_connected(request: Request, sending: Awaitable[Any]) -> Any:
 
 
 class Upstream:
-    """Client of one proxy's model server. `close` ends its connections."""
-
     def __init__(self, settings: Settings) -> None:
         if not settings.llm_base_url.strip():
             raise ConfigError(

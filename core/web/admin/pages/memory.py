@@ -16,7 +16,7 @@ from ....memories.rules import INSTRUCTION
 from ...bodies import ItemSearch
 from ...errors import Refused
 from .formats import plural
-from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Page, Words, split_ids
+from .page import SPLIT_COMMAS, Fraction, Ids, Key, Page, Words, split_ids
 
 PAGE_SIZES = (25, 50, 100)
 
@@ -52,7 +52,6 @@ def list_items(page: Page) -> Response:
         found=items_page,
         kinds=(*lifelong.KINDS, INSTRUCTION),
         new_kinds=lifelong.KINDS,
-        edited=page.row_id("edit"),
         names=page.name_items(items_page["items"]),
         sizes=PAGE_SIZES,
         flash=build_flash(page),
@@ -69,7 +68,6 @@ def show_item(page: Page) -> Response:
         names=page.name_items([row]),
         versions=lifelong.get_item_history(row["id"], **page.operating())[-2::-1],
         lines=messages.read_lines(page.db.read, page.persona, sources[:40]),
-        edited=page.field("edit"),
         flash=build_flash(page),
     )
 
@@ -176,16 +174,11 @@ def add_item(page: Page) -> Response:
     return page.redirect(page.url("memory", note="added" if done.ids else "joined", count="1"))
 
 
-class ItemForm(BaseModel):
-    id: Id = 0
-    new_content: str = ""
-
-
 def edit_item(page: Page) -> Response:
-    form = page.read(ItemForm)
-    if not form.new_content:
+    text = page.field("new_content").replace("\r\n", "\n")
+    if not text.strip():
         raise Refused(422, "The text is blank. Write one, or delete the item.")
-    done = lifelong.edit_item(form.id, form.new_content, editor="operator", **page.operating())
+    done = lifelong.edit_item(page.row_id("id"), text, editor="operator", **page.operating())
     if not done.stored and done.reason != "unchanged":
         raise Refused(422, f"The text was not changed: {'; '.join(done.notes) or done.reason}.")
     note = "edited" if done.stored else "unchanged"

@@ -34,20 +34,20 @@ STATIC = FOLDER / "static"
 
 BASE = "/page"
 """Path of the page's screens, relative to ADMIN."""
-GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
-    (
-        "What is remembered",
-        (("memory", "Memory", "m"), ("conversations", "Conversations", "c"), ("people", "People", "e")),
+GROUPS: Mapping[str, Sequence[tuple[str, str, str]]] = {
+    "What is remembered": (
+        ("memory", "Memory", "m"),
+        ("conversations", "Conversations", "c"),
+        ("people", "People", "e"),
     ),
-    ("What a model gets", (("why", "Why", "w"),)),
-    ("Care", (("upkeep", "Upkeep", "u"), ("programs", "Programs", "p"))),
-)
+    "What a model gets": (("why", "Why", "w"),),
+    "Care": (("upkeep", "Upkeep", "u"), ("programs", "Programs", "p")),
+}
 """Groups of the menu: heading, then for each screen its path, title, and the key that opens it after `g`."""
 
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return the template environment, which writes HTML and escapes every value."""
     templates = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
@@ -188,7 +188,6 @@ def add_screen(router: APIRouter, path: str, screen: Screen, *, method: str = "G
 
 
 def _answer_screen(screen: Screen, page: Page) -> Response:
-    """Return the screen's response; if the screen fails, a page with the error message, never with a traceback."""
     try:
         with errors.refuse_bad_values():
             return screen(page)

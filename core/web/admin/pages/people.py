@@ -69,7 +69,6 @@ def show_person(page: Page) -> Response:
         key=key,
         name=name,
         identities=identities,
-        default_level=page.settings.privacy_default,
         relationship=relationship if is_met else None,
         found=items,
         instructions=instructions["items"],

@@ -38,7 +38,6 @@ def show_upkeep(page: Page) -> Response:
         "upkeep.html.j2",
         screen="upkeep",
         state=state or "",
-        asked=page.row_id("ask"),
         counts=counts,
         operations=listed,
         names=page.read_names(people, [*places, *(run.conversation_key for run in runs)]),
@@ -47,7 +46,6 @@ def show_upkeep(page: Page) -> Response:
         runs=runs,
         usage=read_usage(page.db, days=7),
         today=f"{page.db.clock():%Y-%m-%d}",
-        settings=page.settings,
         flash=_SAID.get(page.field("note")),
     )
 
