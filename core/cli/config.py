@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from typer import Argument, BadParameter
@@ -89,8 +88,8 @@ def _find_unusable(settings: Settings) -> Iterator[Problem]:
 @command("config set", creates=True)
 def set_(
     run: Run,
-    name: Annotated[str, Argument(metavar="FLAG", help="Name of the flag.")],
-    value: Annotated[str, Argument(metavar="VALUE", help="Value as written in config.yaml.")],
+    name: str = Argument(metavar="FLAG", help="Name of the flag."),
+    value: str = Argument(metavar="VALUE", help="Value as written in config.yaml."),
 ) -> None:
     """Set a flag in config.yaml by changing or adding its line.
 
@@ -115,8 +114,8 @@ def set_(
 @command("config preset")
 def preset(
     run: Run,
-    name: Annotated[str, Argument(metavar="NAME", help="Preset: bot, role-play, companion, vtuber or notes.")],
-    folder: Annotated[Path, Argument(metavar="[FOLDER]", help="Folder for config.yaml.", show_default=False)] = Path(),
+    name: str = Argument(metavar="NAME", help="Preset: bot, role-play, companion, vtuber or notes."),
+    folder: Path = Argument(Path(), metavar="[FOLDER]", help="Folder for config.yaml.", show_default=False),
     force: ForceOption = False,
 ) -> None:
     """Write a config.yaml for a kind of program.

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from typer import Argument, BadParameter, Option
@@ -127,9 +127,7 @@ def pack(run: Run) -> None:
 @command("db backup")
 def backup(
     run: Run,
-    file: Annotated[
-        Path | None, Argument(metavar="[FILE]", help="File to write; else prompt-engine-DATE here.")
-    ] = None,
+    file: Path | None = Argument(None, metavar="[FILE]", help="File to write; else prompt-engine-DATE here."),
     force: ForceOption = False,
 ) -> None:
     """Write a consistent copy of the database into a file.
@@ -149,8 +147,8 @@ def backup(
 @command("db restore", creates=True, without=("database",))
 def restore(
     run: Run,
-    file: Annotated[Path, Argument(metavar="FILE", help="File written by db backup.")],
-    target: Annotated[str, Argument(metavar="TARGET", help=_URL, callback=read_url)],
+    file: Path = Argument(metavar="FILE", help="File written by db backup."),
+    target: str = Argument(metavar="TARGET", help=_URL, callback=read_url),
 ) -> None:
     """Read a backup into a new, empty database.
 
@@ -166,9 +164,9 @@ def restore(
 @command("db copy", without=("database", "persona_id"))
 def copy(
     run: Run,
-    source: Annotated[str, Argument(metavar="SOURCE", help=_URL, callback=read_url)],
-    target: Annotated[str, Argument(metavar="TARGET", help="URL of an empty database.", callback=read_url)],
-    tokens: Annotated[bool, Option("--tokens", help="Also copy the access tokens.")] = False,
+    source: str = Argument(metavar="SOURCE", help=_URL, callback=read_url),
+    target: str = Argument(metavar="TARGET", help="URL of an empty database.", callback=read_url),
+    tokens: bool = Option(False, "--tokens", help="Also copy the access tokens."),
 ) -> None:
     """Copy everything of every persona to another file or server.
 
@@ -191,11 +189,11 @@ def copy(
 @command("db maintenance")
 def run_script(
     run: Run,
-    name: Annotated[str, Argument(metavar="NAME", help="Name of the script; `list` shows names.")],
-    settings: Annotated[
-        list[str] | None, Option("--set", metavar="NAME=VALUE", help="Set a variable of the script; may be repeated.")
-    ] = None,
-    apply_: Annotated[bool, Option("--apply", help="Make the changes; without it only count.")] = False,
+    name: str = Argument(metavar="NAME", help="Name of the script; `list` shows names."),
+    settings: list[str] | None = Option(
+        None, "--set", metavar="NAME=VALUE", help="Set a variable of the script; may be repeated."
+    ),
+    apply_: bool = Option(False, "--apply", help="Make the changes; without it only count."),
 ) -> None:
     """Run a maintenance script; --apply changes rows.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from typer import Argument, BadParameter, Option
 
@@ -23,30 +23,27 @@ _FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".yaml": "yaml", ".yml": "yam
 @command("export")
 def export(
     run: Run,
-    file: Annotated[Path, Argument(metavar="FILE", help="File to write, or - for stdout.")],
-    chat: Annotated[
-        str | None, Option("--conversation", "--chat", metavar="KEY", help="Conversation: interface/chat[/thread].")
-    ] = None,
-    items: Annotated[bool, Option("--items", help="Export the persona's memories, not a conversation.")] = False,
-    person: Annotated[
-        str | None,
-        Option(metavar="KEY", help="Export everything on a person, or with --items their memories: interface/id."),
-    ] = None,
-    kind: Annotated[str | None, Option(metavar="KIND,...", help="Export only memories of these kinds.")] = None,
-    limit: Annotated[int | None, Option(metavar="N", help="Export only the N oldest memories.", min=1)] = None,
-    format: Annotated[  # noqa: A002 - the option's name
-        str | None,
-        Option(
-            metavar="NAME",
-            help="For a chat: sillytavern. For memories: json, jsonl or yaml; default by the file's ending.",
-        ),
-    ] = None,
+    file: Path = Argument(metavar="FILE", help="File to write, or - for stdout."),
+    chat: str | None = Option(
+        None, "--conversation", "--chat", metavar="KEY", help="Conversation: interface/chat[/thread]."
+    ),
+    items: bool = Option(False, "--items", help="Export the persona's memories, not a conversation."),
+    person: str | None = Option(
+        None, metavar="KEY", help="Export everything on a person, or with --items their memories: interface/id."
+    ),
+    kind: str | None = Option(None, metavar="KIND,...", help="Export only memories of these kinds."),
+    limit: int | None = Option(None, metavar="N", help="Export only the N oldest memories.", min=1),
+    format: str | None = Option(  # noqa: A002 - the option's name
+        None,
+        metavar="NAME",
+        help="For a chat: sillytavern. For memories: json, jsonl or yaml; default by the file's ending.",
+    ),
     server: ServerOption = "",
     local: LocalOption = False,
     force: ForceOption = False,
-    markdown: Annotated[
-        bool, Option("--markdown", help="Write recent conversations and saved memories as Markdown into folder FILE.")
-    ] = False,
+    markdown: bool = Option(
+        False, "--markdown", help="Write recent conversations and saved memories as Markdown into folder FILE."
+    ),
 ) -> None:
     """Write a conversation, memories or a person into a file.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer import Argument, BadParameter, Option
@@ -31,49 +31,36 @@ _APART = ("errors", "error_count", "notes", "dry_run")
 @command("import", creates=True)
 def import_(
     run: Run,
-    file: Annotated[
-        Path | None, Argument(metavar="FILE", help="File, folder or zip of an export, messages or memories.")
-    ] = None,
-    from_url: Annotated[
-        str | None, Option("--from", metavar="URL", callback=read_url, help="Database of the original application.")
-    ] = None,
-    interface: Annotated[
-        str | None,
-        Option(
-            metavar="NAME",
-            help="First part of the conversation keys, NAME/conversation. Default: the program, such as discord.",
-        ),
-    ] = None,
-    conversation: Annotated[
-        str | None, Option(metavar="KEY", help="Put all messages into this one conversation.")
-    ] = None,
-    persona: Annotated[
-        str | None,
-        Option(
-            "--persona-speaker",
-            metavar="NAME",
-            help="Name or id of the persona's speaker. Default: the assistant or character in the file.",
-        ),
-    ] = None,
-    user: Annotated[
-        str, Option(metavar="ID", help="Your user id, if the export of an assistant does not contain it.")
-    ] = "",
-    private: Annotated[
-        bool | None,
-        Option(
-            "--private/--public",
-            help="New chats, or memories with --conversation, are private. Default: as in the file; JSON lines public.",
-        ),
-    ] = None,
+    file: Path | None = Argument(None, metavar="FILE", help="File, folder or zip of an export, messages or memories."),
+    from_url: str | None = Option(
+        None, "--from", metavar="URL", callback=read_url, help="Database of the original application."
+    ),
+    interface: str | None = Option(
+        None,
+        metavar="NAME",
+        help="First part of the conversation keys, NAME/conversation. Default: the program, such as discord.",
+    ),
+    conversation: str | None = Option(None, metavar="KEY", help="Put all messages into this one conversation."),
+    persona: str | None = Option(
+        None,
+        "--persona-speaker",
+        metavar="NAME",
+        help="Name or id of the persona's speaker. Default: the assistant or character in the file.",
+    ),
+    user: str = Option("", metavar="ID", help="Your user id, if the export of an assistant does not contain it."),
+    private: bool | None = Option(
+        None,
+        "--private/--public",
+        help="New chats, or memories with --conversation, are private. Default: as in the file; JSON lines public.",
+    ),
     server: ServerOption = "",
-    timezone: Annotated[str, Option(metavar="ZONE", help="Time zone of times without an offset.")] = "UTC",
-    day_first: Annotated[
-        bool | None,
-        Option("--day-first/--month-first", help="Order in dates like 03/04. Default: found from the file."),
-    ] = None,
-    consolidate: Annotated[
-        bool, Option("--consolidate", help="Queue summaries and memories for each imported conversation.")
-    ] = False,
+    timezone: str = Option("UTC", metavar="ZONE", help="Time zone of times without an offset."),
+    day_first: bool | None = Option(
+        None, "--day-first/--month-first", help="Order in dates like 03/04. Default: found from the file."
+    ),
+    consolidate: bool = Option(
+        False, "--consolidate", help="Queue summaries and memories for each imported conversation."
+    ),
     dry_run: DryRunOption = False,
 ) -> None:
     """Import conversations or memories, each once.

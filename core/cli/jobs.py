@@ -32,13 +32,10 @@ _MOST = 10_000
 @command("worker", without={"persona_id"}, creates=True)
 def work(
     run: Run,
-    once: Annotated[
-        bool, Option("--once", help="End when no operation is ready; the exit code is 1 if all failed.")
-    ] = False,
-    personas: Annotated[
-        list[str] | None,
-        Option("--persona-id", metavar="ID", help="Only run work of this persona; may be repeated. Default: all."),
-    ] = None,
+    once: bool = Option(False, "--once", help="End when no operation is ready; the exit code is 1 if all failed."),
+    personas: list[str] | None = Option(
+        None, "--persona-id", metavar="ID", help="Only run work of this persona; may be repeated. Default: all."
+    ),
     log_level: LogLevelOption = None,
 ) -> None:
     """Do background work: recaps, summaries, consolidation.
@@ -156,7 +153,7 @@ def _print_queue(run: Run, queue: dict[str, Any]) -> None:
 def cancel(
     run: Run,
     job_id: IdArgument = None,
-    every: Annotated[bool, Option("--all", help="Cancel all operations of the persona that have not ended.")] = False,
+    every: bool = Option(False, "--all", help="Cancel all operations of the persona that have not ended."),
 ) -> None:
     """Cancel an operation; the result of a running one is dropped."""
     from .. import jobs
@@ -172,7 +169,7 @@ def cancel(
 def retry(
     run: Run,
     job_id: IdArgument = None,
-    every: Annotated[bool, Option("--all", help="Retry all failed operations of the persona.")] = False,
+    every: bool = Option(False, "--all", help="Retry all failed operations of the persona."),
 ) -> None:
     """Put a failed operation back into the queue."""
     from .. import jobs

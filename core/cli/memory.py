@@ -41,12 +41,12 @@ TagOption = Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A t
 @command("search")
 def search(
     run: Run,
-    query: Annotated[str | None, Argument(metavar="TEXT", help="A question or words to search for.")] = None,
+    query: str | None = Argument(None, metavar="TEXT", help="A question or words to search for."),
     tag: TagOption = None,
-    word: Annotated[list[str] | None, Option(metavar="WORD", help="A word or phrase; may be repeated.")] = None,
-    limit: Annotated[int, Option("--limit", "-n", metavar="N", min=1, max=200, help="Maximum number of hits.")] = 5,
-    since: Annotated[str | None, Option(metavar="TIME", help="Only hits since this time or 'last week'.")] = None,
-    until: Annotated[str | None, Option(metavar="TIME", help="Only hits before this time, or in this day.")] = None,
+    word: list[str] | None = Option(None, metavar="WORD", help="A word or phrase; may be repeated."),
+    limit: int = Option(5, "--limit", "-n", metavar="N", min=1, max=200, help="Maximum number of hits."),
+    since: str | None = Option(None, metavar="TIME", help="Only hits since this time or 'last week'."),
+    until: str | None = Option(None, metavar="TIME", help="Only hits before this time, or in this day."),
     conversation: ConversationOption = None,
     user: UserOption = None,
     server: ServerOption = "",
@@ -87,10 +87,8 @@ def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
 @command("conversations")
 def list_conversations(
     run: Run,
-    words: Annotated[str, Argument(metavar="[TEXT]", help="Part of a key or title.", show_default=False)] = "",
-    limit: Annotated[
-        int, Option("--limit", "-n", metavar="N", min=1, max=100_000, help="Maximum number of conversations.")
-    ] = 50,
+    words: str = Argument("", metavar="[TEXT]", help="Part of a key or title.", show_default=False),
+    limit: int = Option(50, "--limit", "-n", metavar="N", min=1, max=100_000, help="Maximum number of conversations."),
 ) -> None:
     """List conversations, the latest first, with key, server, privacy and number of messages."""
     from ..access import overview
@@ -127,7 +125,7 @@ def list_privacy(run: Run) -> None:
 @command("remember", creates=True)
 def remember(
     run: Run,
-    text: Annotated[str, Argument(metavar="TEXT", help="Text to remember.")],
+    text: str = Argument(metavar="TEXT", help="Text to remember."),
     tag: TagOption = None,
     conversation: ConversationOption = None,
     user: UserOption = None,
@@ -148,17 +146,17 @@ def remember(
 @command("forget")
 def forget(
     run: Run,
-    participant: Annotated[
-        str | None, Option(metavar="KEY", help="Delete a person, interface/id, and all linked identities.")
-    ] = None,
+    participant: str | None = Option(
+        None, metavar="KEY", help="Delete a person, interface/id, and all linked identities."
+    ),
     conversation: ConversationOption = None,
-    memory: Annotated[int | None, Option(metavar="ID", help="Delete one memory item.")] = None,
-    message: Annotated[
-        str | None, Option(metavar="ID", help="Delete a message: its number in `search`, or id in --conversation.")
-    ] = None,
-    server: Annotated[
-        str | None, Option(metavar="ID", help="Delete a server, with its conversations and own rows; or: that of KEY.")
-    ] = None,
+    memory: int | None = Option(None, metavar="ID", help="Delete one memory item."),
+    message: str | None = Option(
+        None, metavar="ID", help="Delete a message: its number in `search`, or id in --conversation."
+    ),
+    server: str | None = Option(
+        None, metavar="ID", help="Delete a server, with its conversations and own rows; or: that of KEY."
+    ),
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:

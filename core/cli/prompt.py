@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from operator import itemgetter
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from typer import Argument, Option
 
@@ -19,20 +19,19 @@ _KEPT = "kept"
 
 
 class MessageOptions(NamedTuple):
-    text: Annotated[str, Argument(metavar="TEXT", help="Message text; - reads standard input.")]
+    text: str = Argument(metavar="TEXT", help="Message text; - reads standard input.")
     conversation: ConversationOption = None
     user: UserOption = None
-    name: Annotated[str | None, Option(metavar="NAME", help="Full name of the speaker.")] = None
+    name: str | None = Option(None, metavar="NAME", help="Full name of the speaker.")
     server: ServerOption = ""
-    private: Annotated[bool, Option("--private", help="The conversation is a direct message.")] = False
-    max_chars: Annotated[
-        int | None, Option(metavar="N", min=1, help="Maximum characters of the prompt. Default: MAX_PROMPT_CHARS.")
-    ] = None
+    private: bool = Option(False, "--private", help="The conversation is a direct message.")
+    max_chars: int | None = Option(
+        None, metavar="N", min=1, help="Maximum characters of the prompt. Default: MAX_PROMPT_CHARS."
+    )
     local: LocalOption = False
-    messages: Annotated[
-        Literal["openai", "alternating", "anthropic"] | None,
-        Option(help="Chat messages in this provider's format, not the JSON prompt."),
-    ] = None
+    messages: Literal["openai", "alternating", "anthropic"] | None = Option(
+        None, help="Chat messages in this provider's format, not the JSON prompt."
+    )
 
 
 @command("build")

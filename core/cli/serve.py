@@ -41,31 +41,23 @@ KEPT_SECONDS = 75
 @command("serve", without={"persona_id", "as_json"}, creates=True)
 def serve(
     run: Run,
-    host: Annotated[str | None, Option(metavar="ADDRESS", help="Address to listen on. Default: ADMIN_HOST.")] = None,
-    port: Annotated[int | None, Option(metavar="PORT", min=1, max=65_535, help="Port. Default: ADMIN_PORT.")] = None,
-    allow_hosts: Annotated[
-        list[str] | None,
-        Option("--allow-host", metavar="NAME", help="Allow this name in the Host header; may be repeated."),
-    ] = None,
-    admin: Annotated[
-        bool | None,
-        Option("--admin/--no-admin", help="Serve the admin page. Default: not with MCP or proxy without ADMIN_TOKEN."),
-    ] = None,
-    mcp: Annotated[
-        bool, Option("--mcp", help="Also serve the Model Context Protocol under /mcp (docs/mcp.md).")
-    ] = False,
-    public_url: Annotated[
-        str, Option(metavar="URL", help="Let remote programs connect to --mcp by OAuth (docs/mcp.md).")
-    ] = "",
-    proxy: Annotated[
-        bool, Option("--proxy", help="Also serve an OpenAI-compatible proxy in front of LLM_BASE_URL.")
-    ] = False,
-    worker: Annotated[
-        bool, Option("--worker/--no-worker", help="Also run a worker for background work such as recaps and summaries.")
-    ] = True,
-    share_port: Annotated[
-        bool, Option("--share-port", help="Share the port with other processes of this command, such as one per core.")
-    ] = False,
+    host: str | None = Option(None, metavar="ADDRESS", help="Address to listen on. Default: ADMIN_HOST."),
+    port: int | None = Option(None, metavar="PORT", min=1, max=65_535, help="Port. Default: ADMIN_PORT."),
+    allow_hosts: list[str] | None = Option(
+        None, "--allow-host", metavar="NAME", help="Allow this name in the Host header; may be repeated."
+    ),
+    admin: bool | None = Option(
+        None, "--admin/--no-admin", help="Serve the admin page. Default: not with MCP or proxy without ADMIN_TOKEN."
+    ),
+    mcp: bool = Option(False, "--mcp", help="Also serve the Model Context Protocol under /mcp (docs/mcp.md)."),
+    public_url: str = Option("", metavar="URL", help="Let remote programs connect to --mcp by OAuth (docs/mcp.md)."),
+    proxy: bool = Option(False, "--proxy", help="Also serve an OpenAI-compatible proxy in front of LLM_BASE_URL."),
+    worker: bool = Option(
+        True, "--worker/--no-worker", help="Also run a worker for background work such as recaps and summaries."
+    ),
+    share_port: bool = Option(
+        False, "--share-port", help="Share the port with other processes of this command, such as one per core."
+    ),
     log_level: LogLevelOption = None,
 ) -> None:
     """Serve admin page, HTTP API, MCP and proxy until Ctrl-C.
@@ -251,33 +243,25 @@ def _check_place(participant: str | None, conversation: str | None, privacy: Pri
 @command("mcp", without={"as_json"}, creates=True)
 def mcp(
     run: Run,
-    participant: Annotated[
-        str | None,
-        Option(
-            metavar="KEY",
-            envvar="MCP_PARTICIPANT",
-            help="Speaker: interface/id, such as web/ann. Default: one person without a name.",
-        ),
-    ] = None,
-    name: Annotated[str, Option(metavar="NAME", envvar="MCP_NAME", help="This person's name in messages.")] = "",
-    conversation: Annotated[
-        str | None,
-        Option(
-            metavar="KEY",
-            envvar="MCP_CONVERSATION",
-            help="Conversation: interface/chat or interface/chat/thread. Default: direct messages of this person.",
-        ),
-    ] = None,
-    server: Annotated[
-        str, Option(metavar="ID", envvar="MCP_SERVER", help="Server (community) of the conversation.")
-    ] = "",
-    privacy: Annotated[
-        Privacy | None,
-        Option(
-            envvar="MCP_PRIVACY",
-            help="Privacy of the conversation given by --conversation. Default: as stored; public for a new one.",
-        ),
-    ] = None,
+    participant: str | None = Option(
+        None,
+        metavar="KEY",
+        envvar="MCP_PARTICIPANT",
+        help="Speaker: interface/id, such as web/ann. Default: one person without a name.",
+    ),
+    name: str = Option("", metavar="NAME", envvar="MCP_NAME", help="This person's name in messages."),
+    conversation: str | None = Option(
+        None,
+        metavar="KEY",
+        envvar="MCP_CONVERSATION",
+        help="Conversation: interface/chat or interface/chat/thread. Default: direct messages of this person.",
+    ),
+    server: str = Option("", metavar="ID", envvar="MCP_SERVER", help="Server (community) of the conversation."),
+    privacy: Privacy | None = Option(
+        None,
+        envvar="MCP_PRIVACY",
+        help="Privacy of the conversation given by --conversation. Default: as stored; public for a new one.",
+    ),
     local: LocalOption = False,
 ) -> None:
     """Serve the memory to an agent that starts this command (docs/mcp.md).
@@ -324,17 +308,13 @@ AdminTokenOption = Annotated[bool, Option("--admin", help="Operator tokens, for 
 @command("token add", creates=True)
 def add_token(
     run: Run,
-    participant: Annotated[str | None, Option(metavar="KEY", help="Token for this participant: interface/id.")] = None,
+    participant: str | None = Option(None, metavar="KEY", help="Token for this participant: interface/id."),
     conversation: ConversationOption = None,
     server: ServerOption = "",
-    host: Annotated[
-        bool, Option("--host", help="Token for all participants and conversations of the persona.")
-    ] = False,
+    host: bool = Option(False, "--host", help="Token for all participants and conversations of the persona."),
     admin: AdminTokenOption = False,
-    personas: Annotated[
-        str, Option(metavar="NAMES", help="Other personas that a --host token may choose; '*' for all.")
-    ] = "",
-    label: Annotated[str, Option(metavar="TEXT", help="Purpose of the token, shown in lists.")] = "",
+    personas: str = Option("", metavar="NAMES", help="Other personas that a --host token may choose; '*' for all."),
+    label: str = Option("", metavar="TEXT", help="Purpose of the token, shown in lists."),
 ) -> None:
     """Make a token and print it once.
 
@@ -371,7 +351,7 @@ def list_tokens(run: Run, admin: AdminTokenOption = False) -> None:
 @command("token revoke")
 def revoke_token(
     run: Run,
-    token_id: Annotated[int, Argument(metavar="ID", help="Id of the token, as `list` shows it.")],
+    token_id: int = Argument(metavar="ID", help="Id of the token, as `list` shows it."),
     admin: AdminTokenOption = False,
 ) -> None:
     """Revoke a token."""
