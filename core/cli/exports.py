@@ -66,7 +66,7 @@ def export(
     if (chat is not None) == (items or person is not None):
         raise BadParameter("name one: a conversation with --conversation, a person with --person, or --items")
     if items:
-        _export_items(run, file, kind=kind, person=person, limit=limit, format_name=format, force=force)
+        _export_items(run, file, kind=kind, person=person, limit=limit, fmt=format, force=force)
         return
     if person is not None:
         _export_person(run, file, person, force=force)
@@ -108,20 +108,13 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
 
 
 def _export_items(
-    run: Run,
-    file: Path,
-    *,
-    kind: str | None,
-    person: str | None,
-    limit: int | None,
-    format_name: str | None,
-    force: bool,
+    run: Run, file: Path, *, kind: str | None, person: str | None, limit: int | None, fmt: str | None, force: bool
 ) -> None:
     """Write memory items, each file no larger than `import` accepts; further files have a number in their names."""
     from ..transfer.items import export_items
     from ..transfer.items.formats import MAX_BYTES, MAX_ITEMS
 
-    options: Any = {"fmt": format_name or _FORMATS.get(file.suffix.lower(), "json"), "max_bytes": MAX_BYTES}
+    options: Any = {"fmt": fmt or _FORMATS.get(file.suffix.lower(), "json"), "max_bytes": MAX_BYTES}
     options |= {"kind": None if kind is None else [each.strip() for each in kind.split(",")]}
     options |= {"participant": person, "db": run.db, "scope": run.scope()}
     count, after = 0, None

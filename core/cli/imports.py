@@ -144,16 +144,14 @@ def _names_people(file: Path) -> bool:
     return False
 
 
-def _print_result(
-    result: ImportResult | ItemImport, problems: Sequence[Mapping[str, Any]], next_step: str = ""
-) -> None:
+def _print_result(result: ImportResult | ItemImport, errors: Sequence[Mapping[str, Any]], next_step: str = "") -> None:
     values = {name: getattr(result, name) for name in result.__dataclass_fields__ if name not in _APART}
     output.show({name: value for name, value in values.items() if value})
     for note in result.notes:
         output.say(output.sentence(f"Note: {note}"))
-    if problems:
+    if errors:
         output.heading(f"Rows not taken: {result.error_count}")
-        output.show(problems[:_SHOWN])
+        output.show(errors[:_SHOWN])
         if result.error_count > _SHOWN:
             output.say(f"... and {result.error_count - _SHOWN} more; --json lists up to 1000.")
     if result.dry_run:

@@ -95,7 +95,7 @@ def table(
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:
-    _print_rows([{"style": "bold", "no_wrap": True}, {"overflow": "fold"}], rows, show_header=False)
+    _print_rows([{"style": "bold", "no_wrap": True}, {"overflow": "fold"}], rows, header=False)
 
 
 def show(value: Any, nothing: str = "") -> None:
@@ -122,13 +122,11 @@ def _cell(name: str, value: Any) -> object:
     return "yes" if value is True else "no" if value is False else "" if value is None else value
 
 
-def _print_rows(
-    columns: Iterable[dict[str, Any]], rows: Iterable[Sequence[object]], *, show_header: bool = True
-) -> None:
+def _print_rows(columns: Iterable[dict[str, Any]], rows: Iterable[Sequence[object]], *, header: bool = True) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=show_header)
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=header)
     for column in columns:
         grid.add_column(**column)
     for row in rows:

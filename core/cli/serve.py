@@ -89,7 +89,7 @@ def serve(
         with (
             _run_queue(db, asked) if worker else nullcontext(),
             suppress(KeyboardInterrupt),
-            _terminated_as_interrupted(),
+            _end_on_sigterm(),
         ):
             _warm_up(settings)
             # a garbage collection over the loaded modules would delay one request in sixty by 70 ms
@@ -134,7 +134,7 @@ def _run_queue(db: Database, settings: GivenSettings) -> Iterator[None]:
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
+def _end_on_sigterm() -> Iterator[None]:
     """Let SIGTERM end the block as Ctrl-C does.
 
     The server raises the signal again after its last request; the default action would then end the process before the

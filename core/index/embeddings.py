@@ -34,6 +34,7 @@ from ..database.rows import insert_tuples
 from ..database.schema import audiences, counters, search_vector, search_vector_gone, search_vector_version
 from ..database.sources import SourceTable
 from ..database.stored_values import from_key
+from .shapes import RowId
 
 _V, _C = search_vector.c, counters.c
 KEPT = 1000
@@ -140,9 +141,8 @@ _VERSIONS = select(_N.audience_id, _N.version).where(_OF)
 
 def note_gone(connection: Connection, audience: int, stamp: int, source: SourceTable, rows: Iterable[int]) -> None:
     """Record in this transaction that these rows' vectors were deleted."""
-    values = [
-        {"audience_id": audience, "stamp": stamp, "source": source.number, "row_id": row} for row in sorted(set(rows))
-    ]
+    own = {"audience_id": audience, "stamp": stamp, "source": source.number}
+    values = [{**own, "row_id": row} for row in sorted(set(rows))]
     connection.execute(insert_ignore(search_vector_gone, connection.dialect.name), values)
     if stamp % CLEANED == 0:
         old = (_G.audience_id == audience, _G.stamp <= stamp - KEPT)
@@ -174,6 +174,8 @@ SETTLED = timedelta(seconds=60)
 WALKED = 500
 """Maximum number of rows read in one statement."""
 LONGEST = 2**63 - 1
+Vectors = Mapping[RowId, Sequence[bytes]]
+"""Packed vectors of each row, one for each piece of its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,12 +273,7 @@ def _walk(
 
 
 def write(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    model: str,
-    batch: Batch,
-    vectors: Mapping[tuple[int, int], Sequence[bytes]],
+    connection: Connection, db: Database, persona: str, model: str, batch: Batch, vectors: Vectors
 ) -> tuple[int, Batch]:
     """Write a batch's vectors and the new id range; return (number of rows, the batch with the range now stored)."""
     made: list[tuple[object, ...]] = []
@@ -300,17 +297,12 @@ def write(
         was = batch.stored[number]
         high = min(max(was.high, min(reach.high, settled)), edited.get(number, LONGEST) - 1)
         stored[number] = Reach(reach.low, high)
-    _mark(connection, db, persona, model_key(model), batch.stored, stored)
+    _mark(connection, persona, model_key(model), batch.stored, stored)
     return len(places), replace(batch, stored=stored)
 
 
 def _mark(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    key: str,
-    before: Mapping[int, Reach],
-    after: Mapping[int, Reach],
+    connection: Connection, persona: str, key: str, before: Mapping[int, Reach], after: Mapping[int, Reach]
 ) -> None:
     """Store changed ends of the ranges; skip an end that another transaction has changed, such as an edit of a row."""
     moves = [
@@ -319,7 +311,7 @@ def _mark(
         for which in ("high", "low")
     ]
     there = [{"persona_id": persona, "name": name, "value": was} for name, was, _ in sorted(moves)]
-    connection.execute(insert_ignore(counters, db.family), there)
+    connection.execute(insert_ignore(counters, connection.dialect.name), there)
     for name, was, now in sorted(moves):
         if now != was:
             as_read = (_C.persona_id == persona, _C.name == name, _C.value == was)

@@ -76,10 +76,8 @@ def calendar_of(db: Database) -> Calendar:
     return known if isinstance(known, Calendar) else Calendar()
 
 
-def place_of(
-    source: int, conversation: object, name: object = "", key: object = "", role: object = ""
-) -> ThreadSpeaker:
-    thread, name, key, role = (str(each or "") for each in (conversation, name, key, role))
+def place_of(source: int, thread: object, name: object = "", key: object = "", role: object = "") -> ThreadSpeaker:
+    thread, name, key, role = (str(each or "") for each in (thread, name, key, role))
     if source == sources.CHAT.number:
         return ThreadSpeaker(thread, Said(name, key, role))
     if source == sources.MEMORIES.number:

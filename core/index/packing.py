@@ -316,6 +316,5 @@ def _count_held(connection: Connection) -> Counter[tuple[int, int]]:
         for one in list_segments(connection, audience):
             rows = read_rows(connection, audience, one.segment_id)
             stays = find_staying(rows, one.segment_id, gone)
-            for source in sources.ALL:
-                held[audience, source.number] += int((rows.source[stays] == source.number).sum())
+            held.update((audience, number) for number in rows.source[stays].tolist())
     return held

@@ -75,11 +75,8 @@ def join_rows(parts: Sequence[Rows]) -> tuple[Rows, Ints]:
     for rows in parts:
         of_thread = np.array([number[thread] for thread in rows.threads], np.int64)
         of_speaker = np.array([speakers.setdefault(who, len(speakers)) for who in rows.speakers], np.int64)
-        for name, values in {
-            **rows.columns,
-            "thread": of_thread[rows.thread],
-            "speaker": of_speaker[rows.speaker],
-        }.items():
+        renumbered = {"thread": of_thread[rows.thread], "speaker": of_speaker[rows.speaker]}
+        for name, values in {**rows.columns, **renumbered}.items():
             columns[name].append(values)
     joined = {name: np.concatenate(values) for name, values in columns.items()}
     order = np.lexsort((joined["row_id"], joined["at_us"], joined["thread"]))
@@ -170,9 +167,8 @@ def write_head(rows: Rows) -> bytes:
     """Serialize the rows of a segment, without postings."""
     facts = {"rows": len(rows), "threads": list(rows.threads), "speakers": [list(one) for one in rows.speakers]}
     arrays = b"".join(array.tobytes() for array in rows.columns.values())
-    return zlib.compress(
-        json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n" + arrays, _LEVEL
-    )
+    header = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return zlib.compress(header + b"\n" + arrays, _LEVEL)
 
 
 def read_head(stored: bytes) -> Rows:

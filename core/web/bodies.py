@@ -177,9 +177,7 @@ def _list_fields(kind: Any, path: Sequence[str | int]) -> list[str]:
     for name in path:
         if isinstance(name, str):
             kind = kind.model_fields[name].annotation
-            kind = next(
-                (each for each in get_args(kind) if isinstance(each, type) and issubclass(each, BaseModel)), kind
-            )
+            kind = next((one for one in get_args(kind) if isinstance(one, type) and issubclass(one, BaseModel)), kind)
     return list(kind.model_fields)
 
 

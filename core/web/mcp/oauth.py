@@ -278,7 +278,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self,
         client: OAuthClientInformationFull,
         refresh_token: RefreshToken,
-        scopes: list[str],  # noqa: ARG002 - tokens have no scopes
+        scopes: list[str],  # noqa: ARG002 - none
     ) -> OAuthToken:
         """Return the client's next access token; its earlier tokens become invalid."""
         return await run_in_threadpool(self._renew, client, refresh_token.token)

@@ -51,12 +51,7 @@ class _Ids(NamedTuple):
 
 
 def read_identity(
-    headers: Mapping[str, str],
-    body: Mapping[str, Any],
-    token: AccessToken,
-    persona_line: str = "",
-    *,
-    shared_memory: bool = False,
+    headers: Mapping[str, str], body: Mapping[str, Any], token: AccessToken, persona_line: str, *, shared_memory: bool
 ) -> tuple[Scope, str | None]:
     """Build (scope of a request, the speaker's name or None); a missing user is never guessed.
 

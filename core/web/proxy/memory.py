@@ -167,9 +167,8 @@ def build_opening(turn: Turn, settings: Settings) -> str:
         return ""
     persona = name_after_id(turn.scope.persona)
     asker = "the user" if turn.name in (None, NOBODY) else turn.name
-    line = write_line(
-        Renderer(settings.templates_dir), MESSAGES["text"], INTERFACE, lite=bool(settings.prompt_lite_mode)
-    )
+    renderer, lite = Renderer(settings.templates_dir), bool(settings.prompt_lite_mode)
+    line = write_line(renderer, MESSAGES["text"], INTERFACE, lite=lite)
     return "\n\n".join(write_opening(fill_names(text, persona, asker), line, persona, asker))
 
 

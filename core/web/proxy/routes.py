@@ -134,9 +134,8 @@ class Proxy:
     ) -> Outgoing:
         token = access.get_token(request)
         persona_line, said = messages.split_persona_line(messages.read_messages(body, key))
-        scope, name = read_identity(
-            request.headers, body, token, persona_line, shared_memory=settings.proxy_shared_memory
-        )
+        shared = settings.proxy_shared_memory
+        scope, name = read_identity(request.headers, body, token, persona_line, shared_memory=shared)
         model, in_model = split_model(body)
         if in_model and not token.may_speak_as(in_model):  # with X-Persona-Id, `@` is part of the model's name
             model, in_model = str(body["model"]), ""

@@ -108,7 +108,7 @@ HOST = AccessToken(7, "host", "iris")
 
 def scope_of(headers: dict[str, str], token: AccessToken = HOST, line: str = "", **body: Any) -> Scope:
     named = {name.lower().replace("_", "-"): value for name, value in headers.items()}
-    return identity.read_identity(named, body, token, line)[0]
+    return identity.read_identity(named, body, token, line, shared_memory=False)[0]
 
 
 def key(headers: dict[str, str], token: AccessToken = HOST) -> str | None:

@@ -43,9 +43,7 @@ def list_conversations(page: Page) -> Response:
 
 
 def _render_list(page: Page, screen: str, asked: ListQuery, total: int, **values: Any) -> Response:
-    return page.render(
-        f"{screen}.html.j2", screen=screen, q=asked.q, offset=asked.offset, size=SIZE, total=total, **values
-    )
+    return page.render(f"{screen}.html.j2", screen=screen, size=SIZE, total=total, **asked.model_dump(), **values)
 
 
 def show_person(page: Page) -> Response:

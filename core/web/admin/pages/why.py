@@ -69,12 +69,8 @@ def _explain(page: Page, asked: Question, build: Callable[..., tuple[Any, Any]])
     if user_id and place and "/" not in user_id:
         user_id = f"{place.partition('/')[0]}/{user_id}"
     name = (user_id or "").rpartition("/")[2]
-    message: dict[str, Any] = {
-        "message_id": "why",
-        "date": page.context.now(),
-        "text": asked.text,
-        "from_user": {"id": name, "full_name": name},
-    }
+    message: dict[str, Any] = {"message_id": "why", "date": page.context.now(), "text": asked.text}
+    message["from_user"] = {"id": name, "full_name": name}
     if place:
         message["interface_path"] = place
     reading = object.__new__(type(page.db))  # a Database cannot be copied; this one only reads
