@@ -28,17 +28,13 @@ def message_of(message: discord.Message) -> dict[str, Any]:
     These are private: direct and group messages, private threads, threads of an unknown channel, and channels that
     @everyone cannot view, with their threads. Mentions become names. The bot's own messages are the persona's.
     """
-    channel, guild = message.channel, message.guild
+    channel, guild, path = message.channel, message.guild, conversation_of(message.channel)
     own, mentioned = getattr(guild or channel, "me", None), [each.id for each in message.mentions]
     incoming = {
         **_read(message),
         "interface": INTERFACE,
-        "interface_path": conversation_of(channel),
-        "chat": {
-            "id": conversation_of(channel).split("/")[1],
-            "type": _type_of(channel),
-            "title": getattr(channel, "name", None),
-        },
+        "interface_path": path,
+        "chat": {"id": path.split("/")[1], "type": _type_of(channel), "title": getattr(channel, "name", None)},
         "server_id": _server_of(message),
         "server_name": guild.name if guild else None,
         "is_private": _is_private(channel, guild),

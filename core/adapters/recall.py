@@ -37,7 +37,7 @@ def build_recall(
         return ""
     settings = settings_of(options)
     where = defaults.scope_for(options.get("scope"), settings)
-    message: dict[str, Any] = {"message_id": None, "date": None, "text": text}
+    message: dict[str, Any] = {"text": text}
     if where.conversation:
         message["interface_path"] = where.conversation
     # the request has the last lines of the conversation; the search finds earlier ones

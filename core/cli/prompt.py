@@ -64,11 +64,7 @@ def _explain(run: Run, options: MessageOptions) -> tuple[Any, dict[str, Any]]:
 
 def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict[str, Any]]:
     interface, _, user = (participant(given.conversation, given.user) or "").partition("/")
-    message: dict[str, Any] = {
-        "message_id": None,
-        "date": None,
-        "text": sys.stdin.read() if given.text == "-" else given.text,
-    }
+    message: dict[str, Any] = {"text": sys.stdin.read() if given.text == "-" else given.text}
     if given.conversation is not None:
         message["interface_path"] = given.conversation
     if user or given.name is not None:

@@ -160,11 +160,8 @@ def read_gone(db: Database, audience: int, since: int) -> Sequence[tuple[int, in
     return [tuple(row) for row in db.read(_GONE, {"audience": audience, "since": since}, source="search_vector_gone")]
 
 
-_GONE = (
-    select(_G.source, _G.row_id, _G.stamp)
-    .where(_G.audience_id == bindparam("audience", type_=ID), _G.stamp > bindparam("since", type_=ID))
-    .order_by(_G.stamp)
-)
+_LATER = (_G.audience_id == bindparam("audience", type_=ID), _G.stamp > bindparam("since", type_=ID))
+_GONE = select(_G.source, _G.row_id, _G.stamp).where(*_LATER).order_by(_G.stamp)
 
 
 # Rows without vectors

@@ -251,13 +251,8 @@ def _tool(
 def memory_context(speaker: Speaker, asked: ContextArguments) -> str:
     """Return everything remembered that is relevant to a message: recent lines, memories, instructions, summaries, as
     one text. Call it once before you answer a message."""
-    message = {
-        "message_id": None,
-        "date": None,
-        "text": asked.message,
-        "interface_path": speaker.scope.conversation,
-        "from_user": {"full_name": speaker.shown_name},
-    }
+    message: dict[str, Any] = {"text": asked.message, "interface_path": speaker.scope.conversation}
+    message["from_user"] = {"full_name": speaker.shown_name}
     speaker = _in_zone(speaker, asked.time_zone)
     text = build_records(PromptRequest(message, max_chars=asked.max_chars, **speaker.asking)).text
     return text or "Nothing is remembered that belongs to this message."

@@ -175,7 +175,7 @@ def build_opening(turn: Turn, settings: Settings) -> str:
 def build_block(context: WebContext, settings: Settings, turn: Turn, text: str, said: Sequence[str] = ()) -> str:
     """Build the text with the memories for a person's message; "" without memories."""
     scope = turn.scope
-    message: dict[str, Any] = {"message_id": None, "date": None, "text": text, "interface_path": scope.conversation}
+    message: dict[str, Any] = {"text": text, "interface_path": scope.conversation}
     if turn.name and scope.participant and turn.name != NOBODY:
         message["from_user"] = {"full_name": turn.name}
     return recall(Call(context.database(), settings, scope), message, turn.lines, said, after=turn.after)
