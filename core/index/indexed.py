@@ -31,10 +31,7 @@ def insert(
     made: Sequence[Mapping[str, Any]],
     local_only: Sequence[int] | None = None,
 ) -> None:
-    """Insert rows of a source with their index entries, and count their tags.
-
-    `local_only` has the mark of each row's conversation, for a source whose rows have no mark of their own.
-    """
+    """Insert rows with their index entries, and count their tags; `local_only`: marks for rows without their own."""
     if not made:
         return
     insert_rows(connection, source.table, made)

@@ -108,12 +108,7 @@ class SortedWords:
         return counts
 
     def add_holding(self, letters: bytes, beginning: bytes, counts: dict[str, int], most: float) -> None:
-        """Add to `counts` the document frequency of each word that begins with `beginning` and contains `letters`.
-
-        Args:
-            letters: the substring; a line break at its end means the end of the word.
-            most: the search stops above this number of words.
-        """
+        """Add the words with this beginning and substring, whose line break ends a word; stop above `most` words."""
         first, last = self._find(beginning), self._find(beginning + _AFTER_ALL)
         if first == last:
             return

@@ -211,11 +211,7 @@ def _repeat(db: Database, step: Callable[[Connection], int]) -> int:
 
 
 def purge_due(connection: Connection, audience: int, most: int = MOST_ROWS) -> int:
-    """If an audience has many removed rows, rewrite the segment with most of them; return that segment's size, else 0.
-
-    Nothing is rewritten if fewer than MANY_GONE rows are removed, or if all of them are in segments of more than
-    `most` rows.
-    """
+    """If MANY_GONE rows are gone, rewrite the segment (up to `most` rows) with most of them; return its size, or 0."""
     counted = select(func.count()).select_from(search_gone).where(_G.audience_id == audience)
     if connection.execute(counted).scalar_one() < MANY_GONE:
         return 0

@@ -64,10 +64,7 @@ def _choose_page(wanted: str) -> str:
 
 
 def _log_in(page: Page) -> Response:
-    """Show the log-in form, with a message after a wrong token.
-
-    A logged-in browser is redirected to the wanted page: its request from another site lacked the cookie.
-    """
+    """Show the log-in form, or redirect a logged-in browser, whose request from another site lacked the cookie."""
     wanted = page.field("next")
     if wanted and page.context.sessions.is_open(page.request.cookies.get(access.COOKIE, ""), page.context.now()):
         return page.redirect(page.root + _choose_page(wanted))
