@@ -5,24 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    Select,
-    bindparam,
-    case,
-    delete,
-    exists,
-    func,
-    literal_column,
-    null,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, bindparam, case, delete, exists, func, literal_column, select, update
 
 from ..base.groups import group
 from ..database import sources
@@ -87,19 +73,16 @@ def _of_rows(audience: int, source: SourceTable, ids: Iterable[int]) -> tuple[Co
 
 def counts(db: Database, persona: str) -> dict[str, int]:
     """Return, for each model, the number of vectors of a persona's rows."""
-    counted = select(_V.model, func.count()).where(_V.audience_id.in_(_select_audiences(persona)))
+    own = select(audiences.c.audience_id).where(audiences.c.persona_id == persona)
+    counted = select(_V.model, func.count()).where(_V.audience_id.in_(own))
     rows = db.read(counted.group_by(_V.model).order_by(_V.model))
     return {from_key(row[0]): int(row[1]) for row in rows}
 
 
-def _select_audiences(persona: str) -> Select[tuple[int]]:
-    return select(audiences.c.audience_id).where(audiences.c.persona_id == persona)
-
-
 def drop_model(db: Database, persona: str, model: str) -> int:
     """Delete a model's vectors of a persona's rows, and the counters of its progress; return the number of vectors."""
-    gone = 0
-    for audience in sorted(row[0] for row in db.read(_select_audiences(persona))):
+    gone, own = 0, select(audiences.c.audience_id).where(audiences.c.persona_id == persona)
+    for audience in sorted(row[0] for row in db.read(own)):
         while count := db.transaction(partial(_drop_some, audience, model), source="search_vector"):
             gone += count
     names = [mark(which, source.number, model_key(model)) for source in sources.ALL for which in ("high", "low")]
@@ -252,7 +235,7 @@ def _walk(
         row.id,
         row.content_hash,
         func.substr(source.text, 1, 20_000).label("text"),
-        (row.sender_name if source is sources.CHAT else null()).label("speaker"),
+        (row.sender_name if source is sources.CHAT else literal_column("NULL")).label("speaker"),
         case((wanted, 1), else_=0).label("wanted"),
         case((there, 1), else_=0).label("embedded"),
     ).where(row.persona_id == persona, row.id > above, row.id < below)
@@ -278,7 +261,10 @@ def write(
     edited: dict[int, int] = {}
     for source in sources.ALL:
         rows = {row.id: row for row in batch.rows if row.source == source.number and (row.source, row.id) in vectors}
-        for now in _locked(connection, source, persona, rows) if rows else ():
+        row = source.table.c
+        these = (row.persona_id == persona, row.id.in_(sorted(rows)), source.findable)
+        chosen = select(row.id, row.audience_id, row.timestamp, row.content_hash).where(*these).order_by(row.id)
+        for now in connection.execute(chosen.with_for_update()) if rows else ():
             if (None if now.content_hash is None else bytes(now.content_hash)) != rows[now.id].digest:
                 edited[source.number] = min(now.id, edited.get(source.number, LONGEST))
                 continue
@@ -313,12 +299,3 @@ def _mark(
         if now != was:
             as_read = (_C.persona_id == persona, _C.name == name, _C.value == was)
             connection.execute(update(counters).where(*as_read).values(value=now))
-
-
-def _locked(
-    connection: Connection, source: SourceTable, persona: str, rows: Mapping[int, Unembedded]
-) -> Sequence[Row[int, int, datetime, bytes]]:
-    row = source.table.c
-    these = (row.persona_id == persona, row.id.in_(sorted(rows)), source.findable)
-    chosen = select(row.id, row.audience_id, row.timestamp, row.content_hash).where(*these).order_by(row.id)
-    return connection.execute(chosen.with_for_update()).all()
