@@ -16,7 +16,7 @@ from ..errors import StoreError
 from ..shapes import Finding
 from ..text.times import parse_time
 from . import output
-from .run import ForceOption, Run, command, read_url, warn_of_persona
+from .run import ForceOption, Run, command, read_url
 
 if TYPE_CHECKING:
     from ..database.engine import Database
@@ -222,7 +222,7 @@ def run_script(
     if not run.as_json and not apply_ and "apply" in script.values:
         output.say("Nothing was changed. --apply does it.")
     if not any(done["counted"].values()):
-        warn_of_persona(run, str(values.get("persona")))
+        run.warn_of_persona(str(values.get("persona")))
 
 
 def _read_value(script: Script, text: str) -> tuple[str, Value | datetime]:

@@ -59,9 +59,7 @@ def export(
         done = export_markdown(file, db=run.db, settings=run.settings, scope=run.scope(chat, person, server))
         run.answer(asdict(done))
         if not (chat or person or done.recent or done.saved):
-            output.note(
-                "Only what everybody sees is written. For one person: --conversation KEY --person KEY", style="yellow"
-            )
+            output.warn("Only what everybody sees is written. For one person: --conversation KEY --person KEY")
         return
     if (chat is not None) == (items or person is not None):
         raise BadParameter("name one: a conversation with --conversation, a person with --person, or --items")
@@ -133,7 +131,7 @@ def _export_items(
     if str(file) != _STDOUT:
         run.answer({"items": count, "files": names, "more": after is not None})
     if after is not None:
-        output.note(f"More than these {count} are there; --limit takes more.", style="yellow")
+        output.warn(f"More than these {count} are there; --limit takes more.")
 
 
 @contextmanager

@@ -163,13 +163,11 @@ def _print_result(result: ImportResult | ItemImport, errors: Sequence[Mapping[st
 def _end(result: ImportResult | ItemImport, file: Path, taken: int) -> None:
     """Print the number of rows that were not imported; exit with code 1 if no row was imported."""
     if result.error_count:
-        output.note(
-            f"Not taken: {output.count(result.error_count, 'row')}; the answer gives the reasons.", style="yellow"
-        )
+        output.warn(f"Not taken: {output.count(result.error_count, 'row')}; the answer gives the reasons.")
     if not taken:
         from ..transfer.files import WHAT_TO_DO, describe_file
 
-        output.note(f"Nothing was taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}", style="yellow")
+        output.warn(f"Nothing was taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}")
         raise typer.Exit(1)
 
 
@@ -178,7 +176,7 @@ def _says_how_to_go_on() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        output.note("Interrupted: what was stored is whole. Run the same command again to go on.", style="yellow")
+        output.warn("Interrupted: what was stored is whole. Run the same command again to go on.")
         raise typer.Exit(1) from None
 
 
@@ -228,8 +226,7 @@ def _import_card(run: Run, file: Path, *, dry_run: bool) -> bool:
 def _print_card(done: CardImport) -> None:
     where = f"is in {done.file}" if done.file else "was not stored"
     output.say(f"{done.name}: the persona's text of {done.characters:,} characters {where}.")
-    for note in done.notes:
-        output.note(f"{note}.", style="yellow")
+    output.warn(*(f"{note}." for note in done.notes))
     book = done.items
     if book.imported or book.skipped or book.errors or book.notes:  # the card has a book
         _print_items(book)

@@ -20,7 +20,7 @@ from ..errors import StoreError
 from ..scope import Scope
 from ..shapes import OPEN_STATES, ListedOperation, OperationRun, OperationState
 from . import output
-from .run import LogLevelOption, Run, command, start_log, warn_of_persona
+from .run import LogLevelOption, Run, command, start_log
 
 IdArgument = Annotated[int | None, Argument(metavar="ID", help="Id of the operation.")]
 _STYLES = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}
@@ -74,7 +74,7 @@ def work(
     worker = Worker(run.db, personas=personas or (), on_done=report)
     asked = llm.resolve(None, run.settings, run.db)
     if asked is None and run.settings.llm_base_url.strip():
-        output.note(llm.UNNAMED, style="yellow")
+        output.warn(llm.UNNAMED)
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"
         model = "Without LLM_BASE_URL and LLM_MODEL texts are extracts."
@@ -108,13 +108,13 @@ def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[Opera
     if left:
         error = next((one["error"] for one in left if one["error"]), "")
         reason = f", the last try failed: {error}" if error else ""
-        output.note(f"Operations that wait: {len(left)}{reason}. See `prompt-engine jobs list`.", style="yellow")
+        output.warn(f"Operations that wait: {len(left)}{reason}. See `prompt-engine jobs list`.")
     if failed:
         error = failed[-1].error
         first = "Correct LLM_API_KEY, then: " if "auth" in error else ""
         names = sorted({each.persona for each in failed})
         commands = ", ".join(f"`prompt-engine jobs retry --all --persona-id {each}`" for each in names)
-        output.note(f"Operations that failed: {len(failed)}, the last one: {error}. {first}{commands}.", style="yellow")
+        output.warn(f"Operations that failed: {len(failed)}, the last one: {error}. {first}{commands}.")
 
 
 @command("jobs list")
@@ -127,7 +127,7 @@ def list_jobs(run: Run) -> None:
     queue |= {state: jobs.list_operations(state, limit=_SHOWN, **asking) for state in _LISTED}
     run.answer(queue, lambda: _print_queue(run, queue))
     if not queue["counts"]:
-        warn_of_persona(run, queue["persona"])
+        run.warn_of_persona(queue["persona"])
 
 
 def _print_queue(run: Run, queue: dict[str, Any]) -> None:

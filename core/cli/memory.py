@@ -23,12 +23,9 @@ from .run import (
     Run,
     ServerOption,
     UserOption,
-    YesOption,
     command,
     participant,
     refusals,
-    warn_of_persona,
-    warn_of_scope,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +60,7 @@ def search(
         hits, report = explain_search(query=query, tags=tag, keywords=word, db=run.db, scope=scope, **asked)
     run.answer({"hits": hits, "report": report}, lambda: _print_hits(hits, report))
     if not hits:
-        warn_of_scope(run, scope)
+        run.warn_of_scope(scope)
 
 
 def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
@@ -80,8 +77,7 @@ def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
     for name, source in report["sources"].items():
         if source["error"]:
             output.note(f"{name} could not be read: {source['error']}", style="red")
-    for note in report["notes"]:
-        output.note(note, style="yellow")
+    output.warn(*report["notes"])
 
 
 @command("conversations")
@@ -111,7 +107,7 @@ def list_conversations(
     if total > len(rows):
         output.note(f"{total - len(rows):,} more: --limit N, or part of a key or title.")
     if not rows:
-        warn_of_persona(run, persona)
+        run.warn_of_persona(persona)
 
 
 @command("privacy")
@@ -158,7 +154,7 @@ def forget(
         None, metavar="ID", help="Delete a server, with its conversations and own rows; or: that of KEY."
     ),
     dry_run: DryRunOption = False,
-    yes: YesOption = False,
+    yes: bool = Option(False, "--yes", "-y", help="Do not ask for confirmation."),
 ) -> None:
     """Delete a person, conversation, message, memory or server.
 
@@ -189,8 +185,7 @@ def forget(
     done = forget_rows(**wanted, dry_run=dry_run, **call)
     run.answer(done.as_dict(), lambda: _print_counts(done))
     person: dict[str, Any] = {"identities": identities, "is_known": bool(done.total), "option": "--persona-id "}
-    for note in overview.list_notes(run.db, own.persona, kind, str(key), **person):
-        output.note(note, style="yellow")
+    output.warn(*overview.list_notes(run.db, own.persona, kind, str(key), **person))
     if not done.total:
         raise typer.Exit(1)
 
@@ -205,7 +200,7 @@ def _forget_message(
     key = None if conversation is None else find_key(Call(run.db, run.settings, scope), conversation)
     named = find_named(run.db, scope.persona, message if conversation else find_id(message) or 0, key)
     if named is None:
-        output.note(f"No message of the persona {scope.persona!r} has the id {message!r} here.", style="yellow")
+        output.warn(f"No message of the persona {scope.persona!r} has the id {message!r} here.")
         raise typer.Exit(1)
     (line,) = read_lines(run.db.read, scope.persona, [named[0]])
     what = f"the message of {line.sender_name or line.sender_id} in {plain_key(named[1])}: {line.text[:80]}"
@@ -217,7 +212,7 @@ def _forget_message(
         left = delete_chat_message(named[0], db=run.db, settings=run.settings, scope=scope).notes
     value = {"dry_run": dry_run, "id": named[0], "conversation": named[1], "out_of_reach": left}
     run.answer(value, f"Nothing was changed. It would delete {what}" if dry_run else f"Deleted {what}")
-    _print_left(left)
+    output.warn(*(f"Out of reach: {path}" for path in left))
 
 
 def _require_consent(question: str) -> None:
@@ -236,12 +231,7 @@ def _print_counts(done: Forgotten) -> None:
         output.say(f"Operations that write texts again without it: {done.operations}.")
     for path in done.files:
         output.say(f"Written again: {path}")
-    _print_left(done.out_of_reach)
-
-
-def _print_left(paths: Sequence[str]) -> None:
-    for path in paths:
-        output.note(f"Out of reach: {path}", style="yellow")
+    output.warn(*(f"Out of reach: {path}" for path in done.out_of_reach))
 
 
 @command("memory consolidate")

@@ -61,6 +61,11 @@ def note(text: str, style: str = "") -> None:
     _print(sys.stderr, text, style)
 
 
+def warn(*texts: str) -> None:
+    for text in texts:
+        note(text, style="yellow")
+
+
 def _print(stream: TextIO, text: str, style: str) -> None:
     """Print a text, wrapped on a terminal. Indented lines are commands to copy and are not wrapped."""
     from rich.text import Text

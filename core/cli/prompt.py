@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from typer import Argument, Option
 
 from . import output
-from .run import ConversationOption, LocalOption, Run, ServerOption, UserOption, command, participant, warn_of_scope
+from .run import ConversationOption, LocalOption, Run, ServerOption, UserOption, command, participant
 
 _SHOWN, _CHARS = 20, 80
 """Maximum number of memories in a list, and of characters of each."""
@@ -49,7 +49,7 @@ def explain(run: Run, options: MessageOptions) -> None:
     report = _explain(run, options)[1]
     run.answer(report, lambda: _print_report(run, report))
     if not any(part["found"] for part in report["sections"].values()):
-        warn_of_scope(run, run.scope(options.conversation, server=options.server))
+        run.warn_of_scope(run.scope(options.conversation, server=options.server))
 
 
 def _explain(run: Run, options: MessageOptions) -> tuple[Any, dict[str, Any]]:

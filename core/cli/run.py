@@ -61,7 +61,6 @@ UserOption = Annotated[
 ServerOption = Annotated[str, Option("--server", metavar="ID", help="Server (community) of the conversation.")]
 LocalOption = Annotated[bool, Option("--local", help="For a model on this machine: include rows marked local_only.")]
 DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would happen; change nothing.")]
-YesOption = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")]
 LogLevelOption = Annotated[
     Literal["debug", "info", "warning", "error"] | None,
     Option("--log-level", help="Least level of log lines, to stderr. Default: warning. debug may show texts."),
@@ -161,6 +160,31 @@ class Run:
         else:
             show()
 
+    def warn_of_persona(self, persona: str) -> None:
+        """Print the names of personas that have rows, if `persona` has none."""
+        from ..access import overview
+
+        if names := overview.name_other_personas(self.db, persona):
+            output.warn(f"Nothing is stored of the persona {persona!r}, but of {names}: --persona-id KEY")
+
+    def warn_of_scope(self, scope: Scope) -> None:
+        """Print which other scopes have rows, since a wrong scope looks like an empty memory."""
+        from ..access import overview
+
+        sentences = []
+        places = overview.count_places(self.db, scope.persona)
+        private = sum(place.rows for place in places if place.kind in ("direct", "saved", "conversation"))
+        if private and scope.conversation is None:
+            how = "--conversation KEY --user ID; `prompt-engine conversations` lists them"
+            sentences.append(f"{output.count(private, 'row')} in private conversations: {how}")
+        for place in places:
+            rows = output.count(place.rows, "row")
+            if place.kind == "server" and place.server != scope.server:
+                where = f"server {place.server}: --server {place.server}"
+                sentences.append(f"{rows} in {where if place.server else 'no server: leave out --server'}")
+        output.warn(*sentences[:5])
+        self.warn_of_persona(scope.persona)
+
     def close(self) -> None:
         if self._db is not None:
             self._db.close()
@@ -239,31 +263,3 @@ def refusals() -> Iterator[None]:
         yield
     except ValueError as error:
         raise BadParameter(str(error)) from error
-
-
-def warn_of_persona(run: Run, persona: str) -> None:
-    """Print the names of personas that have rows, if `persona` has none."""
-    from ..access import overview
-
-    if names := overview.name_other_personas(run.db, persona):
-        output.note(f"Nothing is stored of the persona {persona!r}, but of {names}: --persona-id KEY", style="yellow")
-
-
-def warn_of_scope(run: Run, scope: Scope) -> None:
-    """Print which other scopes have rows, since a wrong scope looks like an empty memory."""
-    from ..access import overview
-
-    sentences = []
-    places = overview.count_places(run.db, scope.persona)
-    private = sum(place.rows for place in places if place.kind in ("direct", "saved", "conversation"))
-    if private and scope.conversation is None:
-        how = "--conversation KEY --user ID; `prompt-engine conversations` lists them"
-        sentences.append(f"{output.count(private, 'row')} in private conversations: {how}")
-    for place in places:
-        rows = output.count(place.rows, "row")
-        if place.kind == "server" and place.server != scope.server:
-            where = f"server {place.server}: --server {place.server}"
-            sentences.append(f"{rows} in {where if place.server else 'no server: leave out --server'}")
-    for sentence in sentences[:5]:
-        output.note(sentence, style="yellow")
-    warn_of_persona(run, scope.persona)

@@ -216,11 +216,10 @@ def _print_place(settings: Settings) -> None:
     place = f"http://{host}:{settings.admin_port}/"
     output.note(f"Serving on {place} until Ctrl-C. This page lists the parts and their addresses.")
     if not is_loopback(settings.admin_host):
-        output.note(
+        output.warn(
             f"It listens on {settings.admin_host}: every machine that reaches this one can try the token, and nothing "
             "is encrypted on the way. Let a server that speaks TLS stand in front of it, or use 127.0.0.1 through an "
-            "SSH tunnel.",
-            style="yellow",
+            "SSH tunnel."
         )
 
 

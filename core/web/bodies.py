@@ -50,8 +50,6 @@ Kinds = Annotated[
 
 
 class ItemList(BaseModel):
-    """A page of items, as query parameters."""
-
     q: str = Field(default="", max_length=10_000, description="Words that the text must contain; blank for all items.")
     kinds: Kinds = None
     limit: int = Field(default=50, ge=1, le=500, description="Maximum number of items in the answer.")
@@ -267,14 +265,10 @@ class Who(Body):
 
 
 class WhoAsks(Who):
-    """The query parameters that name the speaker and the conversation of a request."""
-
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
 
 class ProfileQuery(BaseModel):
-    """The person whose statements are returned."""
-
     about: ParticipantKey | None = Field(default=None, description="Person's key. Default: the asking participant.")
     limit: int = Field(default=50, ge=1, le=200, description="Maximum number of statements.")
 
