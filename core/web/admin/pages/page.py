@@ -34,16 +34,12 @@ STATIC = FOLDER / "static"
 
 BASE = "/page"
 """Path of the page's screens, relative to ADMIN."""
-GROUPS: Mapping[str, Sequence[tuple[str, str, str]]] = {
-    "What is remembered": (
-        ("memory", "Memory", "m"),
-        ("conversations", "Conversations", "c"),
-        ("people", "People", "e"),
-    ),
-    "What a model gets": (("why", "Why", "w"),),
-    "Care": (("upkeep", "Upkeep", "u"), ("programs", "Programs", "p")),
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "What is remembered": {"memory": "m", "conversations": "c", "people": "e"},
+    "What a model gets": {"why": "w"},
+    "Care": {"upkeep": "u", "programs": "p"},
 }
-"""Groups of the menu: heading, then for each screen its path, title, and the key that opens it after `g`."""
+"""Groups of the menu: heading, then for each screen its path, which is also its title, and its key after `g`."""
 
 
 @lru_cache(maxsize=1)
