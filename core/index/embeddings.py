@@ -81,7 +81,8 @@ def counts(db: Database, persona: str) -> dict[str, int]:
 
 def drop_model(db: Database, persona: str, model: str) -> int:
     """Delete a model's vectors of a persona's rows, and the counters of its progress; return the number of vectors."""
-    gone, own = 0, select(audiences.c.audience_id).where(audiences.c.persona_id == persona)
+    own = select(audiences.c.audience_id).where(audiences.c.persona_id == persona)
+    gone = 0
     for audience in sorted(row[0] for row in db.read(own)):
         while count := db.transaction(partial(_drop_some, audience, model), source="search_vector"):
             gone += count

@@ -108,7 +108,7 @@ class SortedWords:
         return counts
 
     def add_holding(self, letters: bytes, beginning: bytes, counts: dict[str, int], most: float) -> None:
-        """Add the words with this beginning and substring (a line break in it ends the word); stop above `most` words."""
+        """Add the words with this beginning and substring (its line break ends a word); stop above `most` words."""
         first, last = self._find(beginning), self._find(beginning + _AFTER_ALL)
         if first == last:
             return
