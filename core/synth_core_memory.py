@@ -204,13 +204,7 @@ def free_memory_search(query: str, limit: int = 5, **options: Unpack[CallOptions
     """
     if not isinstance(query, str):
         raise MessageError.of_type("query", query, "a text")
-    hits = search_memories(
-        keywords=query.split(),
-        include_chat=False,
-        limit=limit,
-        ranking="recency",
-        **options,
-    )
+    hits = search_memories(keywords=query.split(), include_chat=False, limit=limit, ranking="recency", **options)
     return list(dict.fromkeys(hit["snippet"] for hit in hits))
 
 

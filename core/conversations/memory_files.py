@@ -287,8 +287,7 @@ def _check_owner(folder: Path, scope: Scope) -> None:
     owner = read_state(folder).scope
     if owner is not None and owner != Scope(scope.persona, scope.conversation, scope.participant, scope.server):
         raise TransferError(
-            f"{str(folder)!r} holds the files of another scope. Give each scope a folder of its own.",
-            path=str(folder),
+            f"{str(folder)!r} holds the files of another scope. Give each scope a folder of its own.", path=str(folder)
         )
 
 

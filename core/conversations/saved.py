@@ -59,12 +59,7 @@ def add_saved_memory(
 
 
 def save_memory(
-    call: Call,
-    text: object,
-    said: object = None,
-    *,
-    message_id: object = None,
-    kind: str = SAVED,
+    call: Call, text: object, said: object = None, *, message_id: object = None, kind: str = SAVED
 ) -> WriteResult:
     """Save one fact; arguments and result are those of `add_saved_memory`."""
     fact = _read_fact(call.settings, text, said, kind)
@@ -140,11 +135,6 @@ def list_saved_memories(*, kind: SavedKind = "saved", **options: Unpack[CallOpti
 
 def read_saved(db: Database, viewer: Viewer, *, kind: str = SAVED) -> list[SavedMemory]:
     return [
-        {
-            "id": item.id,
-            "text": item.text,
-            "saved_at": iso_text(item.at),
-            "source": item.source,
-        }
+        {"id": item.id, "text": item.text, "saved_at": iso_text(item.at), "source": item.source}
         for item in table_saved.read_items(db, viewer, kind=kind)
     ]

@@ -38,12 +38,7 @@ def _holds(persona: str) -> tuple[Any, ...]:
 
 
 def archive_expired(
-    db: Database,
-    persona: str,
-    ttl_seconds: int,
-    *,
-    given: bool = False,
-    active: str | None = None,
+    db: Database, persona: str, ttl_seconds: int, *, given: bool = False, active: str | None = None
 ) -> list[Found]:
     """Archive the session items of a persona that have expired, and return their ids and reasons."""
     now = db.clock()

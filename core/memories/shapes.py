@@ -84,13 +84,7 @@ class Added(int):
     """Why not all was stored: privacy, duplicate, empty, disabled, no_messages, unreadable, changed, busy, model_..."""
 
     def __new__(
-        cls,
-        count: int = 0,
-        *,
-        ids: Iterable[int] = (),
-        merged: int = 0,
-        notes: Iterable[str] = (),
-        reason: str = "",
+        cls, count: int = 0, *, ids: Iterable[int] = (), merged: int = 0, notes: Iterable[str] = (), reason: str = ""
     ) -> Added:
         result = super().__new__(cls, count)
         result.ids = tuple(ids)

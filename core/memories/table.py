@@ -152,10 +152,7 @@ def find_equal(
     instructions: bool = True,
 ) -> dict[tuple[bytes, bool], int]:
     """Return the id of the newest active item for each (digest, local_only), within an audience and a participant."""
-    where = [
-        *match_own(scope, audience_id),
-        or_(_C.expires_at.is_(None), _C.expires_at > db.clock()),
-    ]
+    where = [*match_own(scope, audience_id), or_(_C.expires_at.is_(None), _C.expires_at > db.clock())]
     if not instructions:
         where.append(_C.kind != INSTRUCTION)
     equal: dict[tuple[bytes, bool], int] = {}

@@ -49,14 +49,7 @@ from .running import (
     set_current_running_recap,
     switch_stories,
 )
-from .scenes import (
-    SceneInfo,
-    add_scene_break,
-    edit_scene_break,
-    list_scenes,
-    remove_scene_break,
-    set_scene_recap,
-)
+from .scenes import SceneInfo, add_scene_break, edit_scene_break, list_scenes, remove_scene_break, set_scene_recap
 from .values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
 
 __all__ = ["AlternativeShown", "HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
