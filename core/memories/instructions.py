@@ -25,8 +25,6 @@ from .rules_modes import MODES
 from .section_instructions import is_recorded
 
 _GROUPS = ("wishes", "endings", "stops", "permits", THAT_WISH, THAT_RULE)
-MOST_INSTRUCTIONS = 5
-"""Maximum number of instructions of one message."""
 
 
 def read_instruction(text: str, settings: Settings) -> Instruction:
@@ -63,4 +61,4 @@ def read_instructions(
         )
         for each in statements
         if each.groups.intersection(_GROUPS)
-    )[:MOST_INSTRUCTIONS]  # fmt: skip
+    )[:5]  # fmt: skip

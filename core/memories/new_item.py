@@ -77,9 +77,8 @@ def read(
     said = rows.text(content, "content")
     if not said.strip():
         return None
-    notes: list[str] = []
     kept, dropped = tag_rules.stored_form(tags)
-    notes += [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
+    notes = [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
     check_choice(tier, "tier", Tier)
     check_choice(provenance, "provenance", Provenance)
     return NewMemory(

@@ -40,14 +40,13 @@ NOT_SAID = frozenset(
      "prompt", "context", "system", "developer", "narrator", "thought"}
 )  # fmt: skip
 """Words by which a host marks text without a speaker: results of tools, memories and prompts."""
-_MARKS = ("kind", "role", "type", "source")
-"""Fields of a message that may contain a word of NOT_SAID."""
 _FORMS = {fold(kind): kind for kind in (*KINDS, INSTRUCTION)}
 
 
 def find_mark(message: Any) -> str:
     """Return the word, such as `tool`, by which a host marks a message as a text that nobody said; else ""."""
-    return next((word for name in _MARKS if (word := word_at(message, name)) in NOT_SAID), "")
+    names = ("kind", "role", "type", "source")
+    return next((word for name in names if (word := word_at(message, name)) in NOT_SAID), "")
 
 
 def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
@@ -133,20 +132,17 @@ def read_share(value: object, name: str, default: float | None, high: float = 1)
 
 def check_choice(value: object, name: str, choices: Any) -> None:
     """Raise MessageError for a value that the Literal does not allow."""
-    if value not in get_args(choices):
-        known = ", ".join(get_args(choices))
-        raise MessageError(f"{name} is {shown(value)}. It must be one of {known}.", fields=(name,))
+    if value not in (known := get_args(choices)):
+        raise MessageError(f"{name} is {shown(value)}. It must be one of {', '.join(known)}.", fields=(name,))
 
 
 KEPT_KINDS = (SAVED, INSTRUCTION)
 """Kinds that people asked for: they are never pruned."""
-PHRASE_BONUS = 0.2
-FULL_LENGTH_CHARS = 400
 
 
 def heuristic_importance(text: str) -> float:
-    """Return an importance of 0.3 to 1 for a text with a phrase to remember: longer texts get more."""
-    return round(min(max(len(text) / FULL_LENGTH_CHARS, 0.1) + PHRASE_BONUS, 1.0), 3)
+    """Return the importance of a text with a phrase to remember: from 0.3 to 1, which 320 characters reach."""
+    return round(min(max(len(text) / 400, 0.1) + 0.2, 1.0), 3)
 
 
 def expires_at(at: datetime, ttl_seconds: int) -> datetime:

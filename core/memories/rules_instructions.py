@@ -74,7 +74,6 @@ class Instruction:
 
 
 def replaces(newer: Collection[str], older: Collection[str]) -> bool:
-    """Return whether an instruction on the topics `newer` replaces one on the topics `older`."""
     return bool(older) and _ADDED.isdisjoint(older) and set(older) <= set(newer)
 
 
@@ -124,7 +123,6 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
 
 
 def _is_partly(ending: Instruction, topics: Collection[str]) -> bool:
-    """Return whether a sentence is about only some topics of an instruction."""
     return not ending.topics.isdisjoint(topics) and not ending.topics >= set(topics)
 
 
@@ -212,7 +210,6 @@ def _find_pieces(text: str, known: Sequence[Phrases], more: Sequence[str] = ()) 
 
 
 def _leave_vague(text: str, known: Sequence[Phrases], more: Collection[str]) -> str:
-    """Replace the vague words of a text, and the words `more`, by spaces."""
     vague = sorted({*find_values(text, ("vague",), known), *more}, key=len, reverse=True)
     return re.sub("|".join(map(re.escape, vague)) or "(?!)", " ", phrase_form(text))
 

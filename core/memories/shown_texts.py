@@ -19,7 +19,6 @@ _TURN = timedelta(minutes=15)
 SLACK = timedelta(minutes=1)
 """Longest time by which an answer may be dated before its prompt: clocks differ."""
 _MOST_TURNS = 10_000
-_CACHE = "shown_texts"
 
 
 class Turn(NamedTuple):
@@ -83,5 +82,5 @@ def _key(persona: str, conversation: str) -> tuple[str, bytes]:
 
 
 def _turns_of(db: Database) -> _Turns:
-    turns: _Turns = db.caches.setdefault(_CACHE, OrderedDict())
+    turns: _Turns = db.caches.setdefault("shown_texts", OrderedDict())
     return turns

@@ -32,8 +32,6 @@ from .shapes import Added
 from .table_sources import join_sources
 
 _C = memories.c
-
-
 Check = Callable[[Connection, conversations.AudienceRow], WriteResult | None]
 """Returns the result for an item that must not be stored, such as a duplicate; None for an item to store."""
 
@@ -45,8 +43,7 @@ def insert(call: Call, memory: NewMemory, *, row_id: int | None = None, check: C
     If `check` returns a result, that is returned and nothing is stored. Reason `privacy`: the speaker's level forbids
     the item (PRIVACY_DEFAULT with `check`, if unknown), or the speaker or the conversation was forgotten meanwhile.
     """
-    db, scope = call.db, call.scope
-    row_id = row_id or db.ids.one()
+    db, scope, row_id = call.db, call.scope, row_id or call.db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
@@ -86,11 +83,17 @@ def insert_once(call: Call, memory: NewMemory, *, row_id: int, refused: Collecti
 
 def is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:
     """Return whether the speaker's level (`default`, if unknown and `of_person`) forbids an item of this tier."""
+    level = default if of_person else "none"
     if scope.participant:
         level = participants.known(connection, scope.persona, [scope.participant], default)[scope.participant].level
-    else:
-        level = default if of_person else "none"
     return level == "full" or (level == "partial" and tier == "long_term")
+
+
+_SAME_NAMES = (
+    "content", "response_text", "author", "source", "emotion", "intensity", "emotion_state", "tier", "kind",
+    "importance", "pinned", "source_message_ids", "provenance", "expires_at", "metadata",
+)  # fmt: skip
+"""Columns with the same name in `NewMemory`."""
 
 
 def write(
@@ -102,38 +105,29 @@ def write(
 ) -> None:
     """Store items with their index rows and tags, in the caller's transaction, which has locked the audience."""
     now = db.clock()
-    indexed.insert(connection, db, MEMORIES, [_row(scope, row_id, m, place, now) for row_id, m in ready])
-
-
-_SAME_NAMES = (
-    "content", "response_text", "author", "source", "emotion", "intensity", "emotion_state", "tier", "kind",
-    "importance", "pinned", "source_message_ids", "provenance", "expires_at", "metadata",
-)  # fmt: skip
-"""Columns with the same name in `NewMemory`."""
-
-
-def _row(
-    scope: Scope, row_id: int, memory: NewMemory, place: conversations.AudienceRow, now: datetime
-) -> dict[str, Any]:
-    return {name: getattr(memory, name) for name in _SAME_NAMES} | {
-        "id": row_id,
-        "persona_id": scope.persona,
-        "audience_id": place.audience_id,
-        "conversation_key": scope.conversation,
-        "participant_key": scope.participant,
-        "timestamp": memory.at,
-        "text_folded": memory.folded,
-        "content_hash": memory.digest,
-        "tags": list(memory.tags),
-        "scope": memory.label,
-        "local_only": int(place.local_only or memory.local_only),
-        "created_at": now,
-        "updated_at": now,
-    }
+    new = [
+        {
+            **{name: getattr(memory, name) for name in _SAME_NAMES},
+            "id": row_id,
+            "persona_id": scope.persona,
+            "audience_id": place.audience_id,
+            "conversation_key": scope.conversation,
+            "participant_key": scope.participant,
+            "timestamp": memory.at,
+            "text_folded": memory.folded,
+            "content_hash": memory.digest,
+            "tags": list(memory.tags),
+            "scope": memory.label,
+            "local_only": int(place.local_only or memory.local_only),
+            "created_at": now,
+            "updated_at": now,
+        }
+        for row_id, memory in ready
+    ]
+    indexed.insert(connection, db, MEMORIES, new)
 
 
 def match_own(scope: Scope, audience_id: int) -> tuple[Any, ...]:
-    """Return the SQL conditions of active items of an audience and the scope's participant."""
     return (
         _C.persona_id == scope.persona,
         _C.audience_id == audience_id,

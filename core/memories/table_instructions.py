@@ -33,7 +33,6 @@ from .rules import INSTRUCTION
 from .rules_instructions import Instruction, is_narrower, is_other_name, replaces, takes_back
 from .table_sources import Sources
 
-AUTHOR = "user"
 SAID, BY_HAND = "chat", "host"
 """Values of source: recognised in a message, and passed in by the host."""
 NEWER = "a newer instruction says otherwise"
@@ -81,7 +80,7 @@ def record_instructions(
         memory = new_item.read(
             instruction.text,
             now=at,
-            author=AUTHOR,
+            author="user",
             source=source,
             tags=[],
             kind=INSTRUCTION,
@@ -268,13 +267,11 @@ def match_seen(family: str) -> tuple[Any, ...]:
 
 def match_person(known: bool) -> Any:
     """Return the SQL condition of rows of the person asking, under any of their linked identities."""
+    p, key = participants.c, _C.participant_key
     if not known:
-        return _C.participant_key.is_(None)
-    p = participants.c
-    linked = select(p.participant_key).where(
-        p.persona_id == bindparam("persona", type_=Key(64)), p.person_key == bindparam("person", type_=Key(255))
-    )
-    return or_(_C.participant_key == bindparam("participant", type_=Key(255)), _C.participant_key.in_(linked))
+        return key.is_(None)
+    mine = (p.persona_id == bindparam("persona", type_=Key(64)), p.person_key == bindparam("person", type_=Key(255)))
+    return or_(key == bindparam("participant", type_=Key(255)), key.in_(select(p.participant_key).where(*mine)))
 
 
 def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:

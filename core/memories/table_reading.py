@@ -21,6 +21,7 @@ from ..text.times import iso_text
 from .shapes import Item, ItemPage
 
 _C = memories.c
+_IS_ARCHIVED = or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None))
 MOST_COUNTED = 10_000
 """Matches are counted up to this number; one more means that there are more."""
 
@@ -113,11 +114,7 @@ def is_kept(now: datetime, ttl_seconds: int, here: str | None = None) -> Any:
 
 
 def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
-    where = seen.conditions()
-    if wanted.archived:
-        where.append(or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None)))
-    else:
-        where.append(MEMORIES.visible)
+    where = [*seen.conditions(), _IS_ARCHIVED if wanted.archived else MEMORIES.visible]
     where += [has_keyword(_C.text_folded, like_pattern(word)) for word in wanted.words]
     where += [json_has_text(_C.tags, tag) > 0 for tag in wanted.tags]
     if wanted.kinds:
@@ -175,11 +172,10 @@ def read_item_texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int,
 
 
 class Count(NamedTuple):
-    """Number of active items of one kind and tier."""
-
     kind: str
     tier: str
     items: int
+    """Number of active items of this kind and tier."""
 
 
 def count_kinds(db: Database, persona: str) -> list[Count]:
@@ -189,6 +185,5 @@ def count_kinds(db: Database, persona: str) -> list[Count]:
 
 
 def count_archived(db: Database, persona: str) -> int:
-    is_archived = or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None))
-    counted = select(func.count()).select_from(memories).where(_C.persona_id == persona, is_archived)
+    counted = select(func.count()).select_from(memories).where(_C.persona_id == persona, _IS_ARCHIVED)
     return int(db.read(counted)[0][0])

@@ -19,8 +19,6 @@ from ..text.times import iso_text
 from .shapes import ItemVersion
 
 _C, _H = chat_history_cache.c, item_history.c
-NAME_CHARS = 100
-MOST_ID = 2**63
 
 
 class Sources(NamedTuple):
@@ -43,7 +41,7 @@ def find_sources(db: Database, scope: Scope, message_id: object) -> Sources:
         here = (_C.interface_path == scope.conversation, _C.message_id == named)
         if lines := db.read(stored.where(*here)):
             return Sources([int(lines[0].id)], lines[0].timestamp)
-    if number is not None and 0 <= number < MOST_ID and (lines := db.read(stored.where(_C.id == number))):
+    if number is not None and 0 <= number < 2**63 and (lines := db.read(stored.where(_C.id == number))):
         return Sources([number], lines[0].timestamp)
     return Sources([named])
 
@@ -68,14 +66,13 @@ def close_sources(connection: Connection, persona: str, item_ids: Iterable[int])
 def insert_text(
     connection: Connection, db: Database, persona: str, item_id: int, text: str, *, changed_by: str
 ) -> None:
-    """Store the previous text of an edited item, in the transaction that edits it."""
     entry = {
         "id": db.ids.one(),
         "persona_id": persona,
         "item_id": item_id,
         "old_text": text,
         "reason": "edited",
-        "changed_by": changed_by[:NAME_CHARS],
+        "changed_by": changed_by[:100],
         "changed_at": db.clock(),
     }
     rows.insert_rows(connection, item_history, [entry])
