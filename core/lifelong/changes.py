@@ -57,8 +57,7 @@ def edit_item(
     text = read_text(new_content, "new_content")
     if not text.strip():
         raise MessageError("new_content is blank. Give a text, or delete the item.", fields=("new_content",))
-    seen = find_seen(call, operator)
-    done = item_changes.edit(call, seen, row_id, text, editor=str(editor), operator=operator)
+    done = item_changes.edit(call, find_seen(call, operator), row_id, text, editor=str(editor), operator=operator)
     if done is None:
         raise ItemNotFoundError(row_id)
     memory_files.write_files(call)
@@ -85,8 +84,7 @@ def delete_items(ids: Sequence[int], *, operator: bool = False, **options: Unpac
     >>> lifelong.delete_items([*ids, 7], db=db)
     BulkResult(count=2, unknown=(7,))
     """
-    call = open_call(**options)
-    return _change(call, operator, item_changes.set_archived, ids, archived=True)
+    return _change(open_call(**options), operator, item_changes.archive, ids)
 
 
 def restore_items(ids: Sequence[int], *, operator: bool = False, **options: Unpack[CallOptions]) -> BulkResult:
@@ -100,8 +98,7 @@ def restore_items(ids: Sequence[int], *, operator: bool = False, **options: Unpa
     BulkResult(count=1, unknown=())
     """
     call = open_call(**options)
-    ttl = call.settings.session_ttl_sec
-    return _change(call, operator, item_changes.set_archived, ids, archived=False, ttl_seconds=ttl)
+    return _change(call, operator, item_changes.restore, ids, ttl_seconds=call.settings.session_ttl_sec)
 
 
 def purge_items(ids: Sequence[int], *, operator: bool = False, **options: Unpack[CallOptions]) -> BulkResult:
@@ -130,8 +127,7 @@ def pin_items(
     """
     if not isinstance(pinned, bool):
         raise MessageError.of_type("pinned", pinned, "True or False")
-    call = open_call(**options)
-    return _change(call, operator, item_changes.set_pinned, ids, pinned=pinned)
+    return _change(open_call(**options), operator, item_changes.set_pinned, ids, pinned=pinned)
 
 
 def retag_items(

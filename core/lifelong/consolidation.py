@@ -129,7 +129,6 @@ def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -
 
 
 def _allowed_now(connection: Connection, call: Call, lines: Sequence[Line]) -> list[Line]:
-    """Return the lines whose speakers currently allow long-term storage."""
     default = call.settings.privacy_default
     allowed = participants.keep_allowed(connection, call.persona, lines, default, levels=("none",))
     return [line for line in allowed if line.text.strip()]

@@ -115,10 +115,8 @@ def trigger_memory_consolidation(
         call = replace(call, scope=replace(call.scope, conversation=None))
     if wait:
         return _run(call, model, str(reason))
-    job_id = call.db.transaction(
-        lambda connection: enqueue(connection, call.db, call.scope, str(reason)), source="memory_jobs"
-    )
-    return CycleResult(queued=tuple(job_id))
+    ids = call.db.transaction(lambda c: enqueue(c, call.db, call.scope, str(reason)), source="memory_jobs")
+    return CycleResult(queued=tuple(ids))
 
 
 def run_cycle(reason: str = "interval", *, model: Any = None, **options: Unpack[CallOptions]) -> CycleResult:

@@ -31,8 +31,6 @@ from ..tags.rules import normal, tag_items
 from ..text.folding import clean, fold
 from ..text.host_values import all_items
 
-AUTHOR = "host"
-MOST_PAGE = 500
 MOST_WANTED = 200
 """Maximum number of words, and of tags, in one search: databases allow a few hundred conditions per statement."""
 MOST_ENTRIES = 10_000
@@ -145,10 +143,8 @@ def _read_item(call: Call, given: object, kind: str, at: datetime | None) -> New
     entry = rules.read_entry(given, kind)
     if entry is None:
         return None
-    item = new_item.read(now=call.db.clock(), **{"author": AUTHOR, "source": "facts", "timestamp": at, **entry})
-    if item is None:
-        return None
-    if item.tier == "session" and item.expires_at is None:
+    item = new_item.read(now=call.db.clock(), **{"author": "host", "source": "facts", "timestamp": at, **entry})
+    if item is not None and item.tier == "session" and item.expires_at is None:
         return replace(item, expires_at=rules.expires_at(item.at, call.settings.session_ttl_sec))
     return item
 
@@ -215,16 +211,17 @@ def search_items(
     (1, 'Ann likes green tea')
     """
     call = open_persona_call(conf_uid, **options)
-    most = rules.read_number(limit, "limit", 1, MOST_PAGE, 50)
+    most = rules.read_number(limit, "limit", 1, 500, 50)
     skip = rules.read_number(offset, "offset", 0, 2**31 - 1, 0)
     if q is not None and not isinstance(q, str):
         raise MessageError.of_type("q", q, "a text of words")
     if tier is not None:
         rules.check_choice(tier, "tier", Tier)
     people = [participant] if isinstance(participant, str) else () if participant is None else participant
+    named = () if kinds is None else [kinds] if isinstance(kinds, str) or not isinstance(kinds, Iterable) else kinds
     wanted = ItemFilter(
         words=_list_wanted(fold(clean(q or "")).split(), "q", "words"),
-        kinds=_read_kinds(kinds),
+        kinds=tuple(dict.fromkeys(rules.kind_of(each, also=(rules.INSTRUCTION,)) for each in named)),
         tier=tier or "",
         conversation=None if conversation is None else find_key(call, conversation, "conversation"),
         participants=tuple(map(table_participants.checked_key, _list_wanted(people, "participant"))),
@@ -247,13 +244,6 @@ def _list_wanted(values: Iterable[str], name: str, what: str = "entries") -> tup
             f"{name} has {len(wanted)} {what}. At most {MOST_WANTED} are looked for. Leave some out.", fields=(name,)
         )
     return wanted
-
-
-def _read_kinds(kinds: object) -> tuple[str, ...]:
-    if kinds is None:
-        return ()
-    words = [kinds] if isinstance(kinds, str) or not isinstance(kinds, Iterable) else kinds
-    return tuple(dict.fromkeys(rules.kind_of(each, also=(rules.INSTRUCTION,)) for each in words))
 
 
 def _read_bound(call: Call, value: object, field: Bound) -> datetime | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -36,6 +36,8 @@ LISTS = {
 }
 """Kind of item for each key of a model's reply, in the order of storing."""
 DEEP_LISTS = ("key_facts", "facts_about_user")
+_KINDS = {"facts": "FactsAboutUser", "preferences": "FactsAboutUser", "explicit": "KeyFacts", "feelings": "Emotions"}
+"""Kind of item for each group of phrases, in the order in which they are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,6 @@ def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> li
 
 
 def _entries(value: object) -> list[object]:
-    """Convert a value of a reply to a list: a single text or object becomes a list of one, other values []."""
     if isinstance(value, list):
         return value
     return [value] if isinstance(value, (str, dict)) else []
@@ -89,20 +90,19 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float) -> F
     entry: Mapping[str, Any] = given if isinstance(given, Mapping) else {"text": given}
     names = ("name", "emotion", "text") if key == "emotions" else ("text", "fact", "content", "name")
     text = next((entry[name] for name in names if isinstance(entry.get(name), str)), "")
-    text = " ".join(clean(text).split())[:TEXT_CHARS].strip()
+    text = _cut(" ".join(clean(text).split()))
     if not text or judge_refusal(text, "", patterns=patterns):
         return None
     number = find_id(entry.get("n"))
     tags = tuple(tag for tag in _entries(entry.get("tags")) if isinstance(tag, str) and tag.strip())
+    importance = importance_of(entry.get("importance"), missing)
+    is_temporary = key == "objectives" and entry.get("temporary") is True
     if key == "emotions":
         score = entry.get("score")
         if isinstance(score, bool) or not isinstance(score, (int, float)) or score != score:
             score = 0.0
-        importance = round(min(0.4 + abs(score) / 2, 1.0), 6)
-        return Fact(text, LISTS[key], importance, "session", tags, number=number)
-    temporary = key == "objectives" and entry.get("temporary") is True
-    importance = importance_of(entry.get("importance"), missing)
-    return Fact(text, LISTS[key], importance, "session" if temporary else "long_term", tags, number=number)
+        importance, is_temporary = round(min(0.4 + abs(score) / 2, 1.0), 6), True
+    return Fact(text, LISTS[key], importance, "session" if is_temporary else "long_term", tags, number=number)
 
 
 def date_facts(facts: Sequence[Fact], lines: Sequence[Line]) -> list[Fact]:
@@ -132,7 +132,7 @@ def choose_facts(
         if line.is_persona:
             continue
         for statement in remember.read_statements(line.text, phrases_for(line.text)):
-            kind = _kind(statement.groups)
+            kind = next((kind for group, kind in _KINDS.items() if group in statement.groups), "")
             if kind and not (deep and kind == "Emotions"):
                 plain, named = statement.text, f"{line.sender_name}: {statement.text}" if line.sender_name else ""
                 fact = Fact(
@@ -151,9 +151,3 @@ def choose_facts(
 
 def _cut(text: str) -> str:
     return text[:TEXT_CHARS].strip()
-
-
-def _kind(groups: Collection[str]) -> str:
-    if "facts" in groups or "preferences" in groups:
-        return "FactsAboutUser"
-    return "KeyFacts" if "explicit" in groups else "Emotions" if "feelings" in groups else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, update
@@ -78,7 +77,6 @@ Change = Callable[[Connection, Database, str, Sequence[Any]], int]
 
 
 def change_items(db: Database, seen: ReadScope, ids: Sequence[int], change: Change) -> BulkResult:
-    """Apply `change` to the visible items with these ids, in one transaction."""
 
     def work(connection: Connection) -> BulkResult:
         rows = items.lock_items(connection, seen, ids)
@@ -88,29 +86,27 @@ def change_items(db: Database, seen: ReadScope, ids: Sequence[int], change: Chan
     return db.idempotent_transaction(work, source="memories")
 
 
-def set_archived(
-    connection: Connection, db: Database, persona: str, rows: Sequence[Any], *, archived: bool, ttl_seconds: int = 0
-) -> int:
-    """Archive items, or restore archived and superseded items.
+def archive(connection: Connection, db: Database, persona: str, rows: Sequence[Any]) -> int:
+    changed, now = [row.id for row in rows if not _is_archived(row)], db.clock()
+    table_sources.close_sources(connection, persona, changed)
+    indexed.set_columns(connection, db, MEMORIES, persona, changed, archived_at=now, updated_at=now)
+    return len(changed)
 
-    A restored session item that has expired lives for `ttl_seconds` again.
-    """
 
-    def has_expired(row: Any, now: datetime) -> bool:
-        at = row.expires_at or (row.timestamp and expires_at(row.timestamp, ttl_seconds))
-        return row.tier == "session" and at is not None and at <= now
-
-    chosen = [row for row in rows if _is_archived(row) != archived]
+def restore(connection: Connection, db: Database, persona: str, rows: Sequence[Any], *, ttl_seconds: int) -> int:
+    """Restore archived and superseded items; an expired session item lives for `ttl_seconds` again."""
+    chosen, now = [row for row in rows if _is_archived(row)], db.clock()
+    changed, expired = [], []
     for row in chosen:
-        if row.kind == INSTRUCTION and not archived:  # it replaces those on its topics
+        if row.kind == INSTRUCTION:  # it replaces those on its topics
             table_instructions.restore_instruction(connection, db, persona, row)
-    changed = [row.id for row in chosen if archived or row.kind != INSTRUCTION]
-    now = db.clock()
-    values: dict[str, Any] = {"archived_at": now} if archived else {"archived_at": None, "superseded_by": None}
-    if archived:
-        table_sources.close_sources(connection, persona, changed)
-    indexed.set_columns(connection, db, MEMORIES, persona, changed, **values, updated_at=now)
-    expired = [] if archived else [row.id for row in rows if row.id in changed and has_expired(row, now)]
+            continue
+        changed.append(row.id)
+        at = row.expires_at or (row.timestamp and expires_at(row.timestamp, ttl_seconds))
+        if row.tier == "session" and at is not None and at <= now:
+            expired.append(row.id)
+    values = {"archived_at": None, "superseded_by": None, "updated_at": now}
+    indexed.set_columns(connection, db, MEMORIES, persona, changed, **values)
     indexed.set_columns(connection, db, MEMORIES, persona, expired, expires_at=expires_at(now, ttl_seconds))
     return len(chosen)
 
@@ -124,7 +120,6 @@ def set_pinned(connection: Connection, db: Database, persona: str, rows: Sequenc
 def retag(
     connection: Connection, db: Database, persona: str, rows: Sequence[Any], *, add: Sequence[str], remove: set[str]
 ) -> int:
-    """Remove the tags `remove`, then add the tags `add` that are missing."""
     changed = {}
     for row in rows:
         old = stored_tags(row.tags)
@@ -136,7 +131,6 @@ def retag(
 
 
 def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[int, list[str]]) -> None:
-    """Set the tags of locked rows, with their index entries and tag counts, in the caller's transaction."""
     raised: Counter[str] = Counter()
     lowered: Counter[str] = Counter()
     statement = indexed.change_row(MEMORIES, ("tags", "updated_at"))
@@ -145,8 +139,7 @@ def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[i
         indexed.exchange(connection, db, MEMORIES, old, [replace(each, tags=tuple(wanted[each.id])) for each in old])
         for each in old:
             new = wanted[each.id]
-            values = {"whose": persona, "which": each.id, "tags": new, "updated_at": db.clock()}
-            connection.execute(statement, values)
+            connection.execute(statement, {"whose": persona, "which": each.id, "tags": new, "updated_at": db.clock()})
             raised += Counter(new) - Counter(each.tags)
             lowered += Counter(each.tags) - Counter(new)
     tags.lower(connection, persona, lowered)

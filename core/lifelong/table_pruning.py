@@ -40,7 +40,6 @@ def _holds(persona: str) -> tuple[Any, ...]:
 def archive_expired(
     db: Database, persona: str, ttl_seconds: int, *, given: bool = False, active: str | None = None
 ) -> list[Found]:
-    """Archive the session items of a persona that have expired, and return their ids and reasons."""
     now = db.clock()
     by_age = _C.timestamp <= now - timedelta(seconds=ttl_seconds)
     by_expiry = _C.expires_at <= now
@@ -56,7 +55,6 @@ def archive_expired(
 
 
 def prunable(persona: str, now: datetime, limits: Limits) -> Any:
-    """Build the SQL condition for long-term items that these limits prune."""
     old = _C.timestamp <= now - timedelta(days=limits.max_age_days)
     low = _C.importance < limits.max_importance
     which = and_(old, low) if limits.mode == "all" else or_(old, low)
@@ -64,16 +62,12 @@ def prunable(persona: str, now: datetime, limits: Limits) -> Any:
 
 
 def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[Found]:
-    """Archive the long-term items of a persona that the limits prune; return their ids and reasons."""
-    now = db.clock()
-    rows = _archived(db, persona, prunable(persona, now, limits), dry_run=dry_run)
-    return [(row.id, _reasons(row, now, limits)) for row in rows]
-
-
-def _reasons(row: Any, now: datetime, limits: Limits) -> tuple[str, ...]:
-    is_old = row.timestamp is not None and now - row.timestamp >= timedelta(days=limits.max_age_days)
-    is_low = float(row.importance) < limits.max_importance
-    return (*(["age"] if is_old else []), *(["importance"] if is_low else []))
+    now, pruned = db.clock(), []
+    for row in _archived(db, persona, prunable(persona, now, limits), dry_run=dry_run):
+        is_old = row.timestamp is not None and now - row.timestamp >= timedelta(days=limits.max_age_days)
+        is_low = float(row.importance) < limits.max_importance
+        pruned.append((row.id, (*(["age"] if is_old else []), *(["importance"] if is_low else []))))
+    return pruned
 
 
 def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) -> Iterator[Any]:
@@ -88,10 +82,9 @@ def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) 
 
     above = -1
     while True:
-        if dry_run:
-            batch = list(db.read(matching.where(_C.id > above)))
-        else:
-            batch = db.idempotent_transaction(partial(archive_batch, above=above), source="memories")
+        work = partial(archive_batch, above=above)
+        later = matching.where(_C.id > above)
+        batch = db.read(later) if dry_run else db.idempotent_transaction(work, source="memories")
         if not batch:
             return
         yield from batch

@@ -66,7 +66,6 @@ def insert_run(
 
 
 def read_runs(db: Database, persona: str, most: int) -> list[Any]:
-    """Return the latest runs of a persona, newest first."""
     latest = select(*consolidation_runs.columns).where(_R.persona_id == persona).order_by(_R.id.desc()).limit(most)
     return list(db.read(latest))
 
@@ -75,16 +74,15 @@ def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
     """If the persona's interval is over, begin the next one and return True; else return False."""
     now = int((db.clock() - EPOCH) // timedelta(seconds=1))
     mine = (_C.persona_id == persona, _C.name == TICK)
-    is_due = (*mine, _C.value <= now - interval_seconds)
     began = db.read(select(_C.value).where(*mine), source="counters")
     if began and began[0].value > now - interval_seconds:
         return False
 
     def work(connection: Connection) -> bool:
+        is_due = (*mine, _C.value <= now - interval_seconds)
         if connection.execute(update(counters).where(*is_due).values(value=now)).rowcount > 0:
             return True
-        row = {"persona_id": persona, "name": TICK, "value": now}
-        connection.execute(insert_ignore(counters, db.family), row)
+        connection.execute(insert_ignore(counters, db.family), {"persona_id": persona, "name": TICK, "value": now})
         return False
 
     # If the answer to the commit was lost, the second try finds the interval begun and reports False.
@@ -92,7 +90,7 @@ def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
 
 
 def count_stream(connection: Connection, db: Database, persona: str) -> int:
-    """Count one more ended live stream, in the caller's transaction, and return the new count."""
+    """Count one more ended live stream, and return the new count."""
     row = {"persona_id": persona, "name": STREAMS, "value": 1}
     connection.execute(upsert(counters, db.family, add=["value"]), row)
     chosen = select(_C.value).where(_C.persona_id == persona, _C.name == STREAMS)

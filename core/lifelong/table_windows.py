@@ -15,9 +15,8 @@ from ..database.schema import chat_history_cache, conversations
 from ..messages.table_lines import LINE, Line, build_line, in_order
 
 _C, _K = chat_history_cache.c, conversations.c
-_NOT_SAID = ("system", "narrator", "thought")
-_SAID = and_(_C.excluded == 0, _C.no_items == 0, _C.role.not_in(_NOT_SAID), func.trim(_C.message_text) != "")
-_MOST_LOOKED_AT = 10_000
+_IS_SAID = _C.role.not_in(("system", "narrator", "thought"))
+_SAID = and_(_C.excluded == 0, _C.no_items == 0, _IS_SAID, func.trim(_C.message_text) != "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def read_waiting(db: Database, persona: str) -> list[str]:
 def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]:
     """Return (conversations with messages above a row id, the highest row id read)."""
     chosen = select(_C.id, _C.interface_path).where(_C.persona_id == persona, _C.id > above)
-    rows = db.read(chosen.order_by(_C.id).limit(_MOST_LOOKED_AT))
+    rows = db.read(chosen.order_by(_C.id).limit(10_000))
     return sorted({row.interface_path for row in rows}), int(rows[-1].id) if rows else above
 
 
@@ -106,11 +105,8 @@ def count_new(db: Database, persona: str, conversation: str, most: int, *, above
 def move_mark(connection: Connection, persona: str, window: Window) -> bool:
     """Record that messages up to `window.last` are consolidated; return False if another writer moved the mark."""
     stood = _K.consolidated_to == window.mark if window.mark else func.coalesce(_K.consolidated_to, 0) == 0
-    change = (
-        update(conversations)
-        .where(_K.persona_id == persona, _K.conversation_key == window.conversation, stood)
-        .values(consolidated_to=window.last)
-    )
+    here = (_K.persona_id == persona, _K.conversation_key == window.conversation)
+    change = update(conversations).where(*here, stood).values(consolidated_to=window.last)
     return connection.execute(change).rowcount > 0
 
 
