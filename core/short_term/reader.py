@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Unpack
 
 from ..access.rules import plain_key
@@ -182,9 +182,7 @@ def plan_lookups(
 
 
 def build_sections(entries: Sequence[Entry], settings: Settings, now: datetime) -> list[ShortTermSection]:
-    tz = zone(settings.timezone)
-    assert tz is not None
-    return [rules.build_section(entry, now, tz) for entry in entries]
+    return [rules.build_section(entry, now, zone(settings.timezone) or UTC) for entry in entries]
 
 
 def _build_listed(entry: Entry, persona: str, now: datetime) -> ShortTermEntry:

@@ -34,7 +34,6 @@ def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: i
 
 
 def cut_text(text: str) -> str:
-    """Cut a line to `MESSAGE_CHARS` characters for storage, and mark a cut with three dots."""
     return text if len(text) <= MESSAGE_CHARS else text[:MESSAGE_CHARS] + CUT_MARK
 
 
@@ -124,22 +123,15 @@ def _is_shown(channel: str, content: str, shown: Collection[tuple[str, str]]) ->
 
 
 def build_section(entry: Entry, now: datetime, zone: tzinfo) -> ShortTermSection:
-    """Return the section for an entry: its summary, or its lines if it has none."""
     section: ShortTermSection = {
         "channel": one_line(entry.channel_name).strip() or show_key(entry.channel),
         "age": describe_age(entry.updated or now, now),
     }
     if entry.summary:
         return {**section, "summary": entry.summary}
-    return {**section, "lines": [_write_line(item, zone) for item in entry.items]}
-
-
-def _write_line(item: Item, zone: tzinfo) -> str:
-    line = HistoryEntry(
-        conversation="",
-        text=item.content,
-        sender_id=PERSONA_SENDER if item.role == "model" else "",
-        sender_name=item.speaker,
-        time=item.at,
-    )
-    return lines.body(line, zone=zone, now=None)  # the section states the age
+    said = []
+    for item in entry.items:
+        sender_id = PERSONA_SENDER if item.role == "model" else ""
+        line = HistoryEntry("", item.content, sender_id=sender_id, sender_name=item.speaker, time=item.at)
+        said.append(lines.body(line, zone=zone, now=None))  # the section states the age
+    return {**section, "lines": said}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +15,7 @@ from ..access.rules import mark_participant, parent_key
 from ..access.table_participants import MINE, select_identities
 from ..calls.call import Call
 from ..database.compiled import IDS, execute_parts, read_parts
-from ..database.dialects import Key, has_keyword, like_pattern
+from ..database.dialects import has_keyword, like_pattern
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
 from ..database.schema import privacy_levels, short_term_memories
@@ -35,7 +35,6 @@ CLOCK_TOLERANCE = timedelta(minutes=5)
 
 _counting = threading.Lock()
 _S = short_term_memories.c
-_PERSONA = bindparam("persona", type_=Key(64))
 
 
 def count_error(db: Database) -> None:
@@ -45,14 +44,6 @@ def count_error(db: Database) -> None:
 
 def read_errors(db: Database) -> int:
     return int(db.caches.get(SOURCE, 0))
-
-
-def build_stored(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """Return lines as they are stored: a digest replaces each participant key."""
-    return [
-        {**build_message(item), "who": mark_participant(item.who), "for": mark_participant(item.answers)}
-        for item in items
-    ]
 
 
 def read_items(stored: Any) -> tuple[Item, ...]:
@@ -106,9 +97,13 @@ def _write_entry(
     now = db.clock()
     at = new.at or now
     turns = 1 if own is None else own.turns_since_summary + 1
-    values = _build_row(new, scope, home, at) | {"messages": build_stored(items), "turns_since_summary": turns}
+    lines = [
+        {**build_message(item), "who": mark_participant(item.who), "for": mark_participant(item.answers)}
+        for item in items
+    ]
+    values = _build_row(new, scope, home, at) | {"messages": lines, "turns_since_summary": turns}
     if own is None:
-        return WriteResult(True, _insert(connection, db, scope, values)), is_summary_due(len(items), turns)
+        return _insert(connection, db, scope, values), is_summary_due(len(items), turns)
     last = own.last_updated
     if not own.turns_since_summary:  # that time is the summary's
         last = max((item.at for item in read_items(own.messages) if item.at is not None), default=None)
@@ -124,15 +119,6 @@ _HOLD_PEOPLE = (
     select(MINE.c.participant_key, MINE.c.persona_id, table_participants.LEVEL_RANK.label("rank"))
     .select_from(table_participants.IDENTITIES.outerjoin(privacy_levels, table_participants.IS_LEVEL))
     .where(MINE.c.participant_key.in_(bindparam("people", expanding=True)))
-    .with_for_update()
-)
-_HOLD_ENTRY = (
-    select(_S.id, _S.last_updated, _S.summary, _S.summary_updated_at, _S.turns_since_summary, _S.messages)
-    .where(
-        _S.persona_id == _PERSONA,
-        _S.participant_key == bindparam("user", type_=Key(255)),
-        _S.channel_id == bindparam("channel", type_=Key(512)),
-    )
     .with_for_update()
 )
 
@@ -186,8 +172,9 @@ def _inherit_privacy(connection: Connection, new: NewEntry) -> Scope:
 def _hold_entry(connection: Connection, scope: Scope, since: Since) -> Any:
     """Delete expired entries, then lock and return the scope's entry; None without an entry."""
     delete_expired(connection, scope.persona, since)
-    values = {"persona": scope.persona, "user": scope.participant, "channel": scope.conversation}
-    return connection.execute(_HOLD_ENTRY, values).first()
+    own = (_S.persona_id == scope.persona, _S.participant_key == scope.participant, _S.channel_id == scope.conversation)
+    columns = (_S.id, _S.last_updated, _S.summary, _S.summary_updated_at, _S.turns_since_summary, _S.messages)
+    return connection.execute(select(*columns).where(*own).with_for_update()).first()
 
 
 def _build_row(new: NewEntry, scope: Scope, home: table_conversations.AudienceRow, at: datetime) -> dict[str, Any]:
@@ -203,11 +190,11 @@ def _build_row(new: NewEntry, scope: Scope, home: table_conversations.AudienceRo
     }
 
 
-def _insert(connection: Connection, db: Database, scope: Scope, values: dict[str, Any]) -> int:
+def _insert(connection: Connection, db: Database, scope: Scope, values: dict[str, Any]) -> WriteResult:
     key = {"persona_id": scope.persona, "participant_key": scope.participant, "channel_id": scope.conversation}
     row_id = db.ids.one()
     connection.execute(short_term_memories.insert(), {"id": row_id, **key, **values})
-    return row_id
+    return WriteResult(True, row_id)
 
 
 def _update(connection: Connection, persona: str, row_id: int, values: dict[str, Any]) -> None:
@@ -234,7 +221,7 @@ def write_summary(call: Call, new: NewEntry, summary: str) -> WriteResult:
         values: dict[str, Any] = {"summary": summary, "summary_updated_at": now, "turns_since_summary": 0}
         if own is None:
             values = _build_row(new, scope, home, now) | {"messages": []} | values
-            return WriteResult(True, _insert(connection, db, scope, values))
+            return _insert(connection, db, scope, values)
         values["last_updated"] = max(own.last_updated or now, now)
         _update(connection, scope.persona, own.id, values)
         return WriteResult(True, own.id)
@@ -249,8 +236,7 @@ def delete_entries(
 
     A user is deleted with all linked identities.
     """
-    named = ((_S.server_id, server), (_S.channel_id, channel))
-    where = [column == key for column, key in named if key is not None]
+    where = [column == key for column, key in ((_S.server_id, server), (_S.channel_id, channel)) if key is not None]
     if user is not None:
         where.append(or_(_S.participant_key == user, _S.participant_key.in_(select_identities(persona, user))))
     if not where:
@@ -313,7 +299,6 @@ def reword_lines(
 
 
 def drop_summaries(connection: Connection, persona: str, channel: str, since: datetime) -> None:
-    """Remove the summaries of a channel that were written since a moment."""
     where = (_S.persona_id == persona, _S.channel_id == channel, _S.summary.is_not(None))
     later = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at >= since)
     ids = connection.execute(select(_S.id).where(*where, later)).scalars().all()
@@ -321,17 +306,17 @@ def drop_summaries(connection: Connection, persona: str, channel: str, since: da
 
 
 def remove_channel(connection: Connection, persona: str, channel: str, audiences: Collection[int]) -> None:
-    """Delete the entries of a channel that these audiences see."""
     here = (_S.persona_id == persona, _S.channel_id == channel, _S.audience_id.in_(sorted(audiences)))
     connection.execute(delete(short_term_memories).where(*here))
 
 
-ChangeLines = Callable[[list[Any]], list[Any]]
-"""Function that takes the lines of an entry and returns the changed lines."""
-
-
 def _change_lines(
-    connection: Connection, persona: str, ids: Collection[int], change: ChangeLines, *, keep_summary: bool
+    connection: Connection,
+    persona: str,
+    ids: Collection[int],
+    change: Callable[[list[Any]], list[Any]],
+    *,
+    keep_summary: bool,
 ) -> tuple[int, int]:
     """Change the lines of these entries; return (entries deleted as empty, entries edited)."""
     empty: list[int] = []
@@ -341,10 +326,9 @@ def _change_lines(
     for row in read_parts(connection.execute, held.with_for_update(), {}, ids):
         items = read_list(row.messages)
         left = change(items)
-        drops_summary = not keep_summary and (row.summary or row.summary_updated_at)
         if not left and not (keep_summary and row.summary):
             empty.append(row.id)
-        elif left != items or drops_summary:
+        elif left != items or (not keep_summary and (row.summary or row.summary_updated_at)):
             edited += 1
             no_summary = {} if keep_summary else {"summary": None, "summary_updated_at": None}
             _update(connection, persona, row.id, {"messages": left, **no_summary})

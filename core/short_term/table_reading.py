@@ -47,7 +47,7 @@ class Lookup:
 _E = short_term_memories.alias("e")
 _C = _E.c
 _PERSONA = bindparam("persona", type_=Key(64))
-_SEEN = bindparam("audiences", expanding=True, type_=ID)
+_SEEN, _LOCAL_ONLY = bindparam("audiences", expanding=True, type_=ID), bindparam("local_only", type_=Integer())
 
 
 def _select_entries(columns: Sequence[Any], which: Which, family: str, *, trusted: bool, of_lineage: bool) -> Any:
@@ -56,8 +56,9 @@ def _select_entries(columns: Sequence[Any], which: Which, family: str, *, truste
     where = [_C.persona_id == _PERSONA, *_match_lookup(which, of_lineage), _match_live(_C)]
     where += [_C.lineage_id == bindparam("lineage", type_=Key(64))] if of_lineage else []
     where.append(updated > bindparam("since", type_=Time()))  # limits the index range
+    where += [or_(_C.local_only == 0, _LOCAL_ONLY == 1), *([] if trusted else [_C.audience_id.in_(_SEEN)])]
     # People in a thread see its entries, so the parent's privacy matters only for other channels.
-    where += [_match_local()] if trusted else _match_visible(parents=which != "channel")
+    where += [] if trusted or which == "channel" else [_match_parent()]
     newest = select(*columns).select_from(_E).where(*where).order_by(updated.desc(), _C.id.desc())
     return newest.limit(bindparam("most", type_=Integer()))
 
@@ -91,24 +92,13 @@ def _select_newer(of_lineage: bool) -> Any:
     return select(literal_column("1")).where(*same, later, _match_live(n))
 
 
-def _match_local() -> Any:
-    return or_(_C.local_only == 0, bindparam("local_only", type_=Integer()) == 1)
-
-
-def _match_visible(*, parents: bool) -> list[Any]:
-    where = [_C.audience_id.in_(_SEEN), _match_local()]
-    if parents:
-        p = conversations.c
-        hidden: Any = select(literal_column("1")).where(
-            p.persona_id == _C.persona_id,
-            p.conversation_key == _C.parent_channel_id,
-            or_(
-                and_(p.is_private != 0, p.audience_id.not_in(_SEEN)),
-                p.local_only > bindparam("local_only", type_=Integer()),
-            ),
-        )
-        where.append(or_(_C.parent_channel_id.is_(None), ~hidden.exists()))
-    return where
+def _match_parent() -> Any:
+    """Return the SQL condition of entries whose parent channel, if they have one, is visible."""
+    p = conversations.c
+    is_closed = or_(and_(p.is_private != 0, p.audience_id.not_in(_SEEN)), p.local_only > _LOCAL_ONLY)
+    of_entry = (p.persona_id == _C.persona_id, p.conversation_key == _C.parent_channel_id)
+    closed: Any = select(literal_column("1")).where(*of_entry, is_closed)
+    return or_(_C.parent_channel_id.is_(None), ~closed.exists())
 
 
 def _build_values(viewer: Viewer, lookup: Lookup, since: Since) -> dict[str, Any]:

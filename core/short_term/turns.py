@@ -47,7 +47,6 @@ def read_field(value: Any, *names: str) -> Any:
 
 
 def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
-
     def read(name: str) -> Any:
         argument = given.get(name)
         return argument if argument is not None else read_field(context, *_FIELDS[name])
@@ -62,7 +61,10 @@ def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
         snapshot = read_field(read_field(context, "turn"), "request_snapshot")
         level = read_field(snapshot, "triggerer_privacy_level")
     user_id, user_name = _read_id_of(user), _name(read_sender(user)) or read_name("user_name", None)
-    person = as_text(user_id)[0] or ""
+    person, answers = as_text(user_id)[0] or "", given.get("responses")
+    if answers is None:
+        answers = result if is_plain(result) else read_field(result, "persona_responses", "responses")
+        answers = [result] if answers is None and read_text(result) else answers
     return Turn(
         stop=read("stop") is True,
         user=user_id,
@@ -77,7 +79,7 @@ def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
         is_private=_read_bool(read("is_private")),
         level="" if level is None else read_level(level),
         messages=read_messages(read("messages"), person, user_name),
-        answers=read_answers(_choose_answers(given, result), person),
+        answers=read_answers(answers, person),
         at=parse_time(read("at")),
     )
 
@@ -105,15 +107,6 @@ def read_level(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(LEVELS):
         return LEVELS[value]
     return UNKNOWN
-
-
-def _choose_answers(given: Mapping[str, Any], result: Any) -> Any:
-    if given.get("responses") is not None:
-        return given["responses"]
-    if is_plain(result):
-        return result
-    responses = read_field(result, "persona_responses", "responses")
-    return [result] if responses is None and read_text(result) else responses
 
 
 def _list_items(value: Any, name: str) -> list[Any]:
@@ -177,13 +170,11 @@ def list_personas(answers: Sequence[Answer], default: str) -> dict[str, str]:
 
 
 def read_since(settings: Settings, now: datetime) -> Since:
-    """Return the times before which entries and summaries have expired."""
     hours = settings.short_term_memory_ttl_hours, settings.short_term_memory_summary_ttl_hours
     return Since(*(now - timedelta(hours=each) for each in hours))
 
 
 def enter_persona(call: Call, persona: object) -> Call:
-    """Return the call with another persona; None and blank keep the current one."""
     name = read_id(persona, "persona")
     return call if name is None else replace(call, scope=replace(call.scope, persona=name))
 
@@ -201,11 +192,8 @@ def build_key(value: object, field: str, scope: Scope, interface: object = None)
 
 
 def _find_interface(scope: Scope, interface: object) -> str:
-    """Return the interface given, else the scope's, else ""."""
-    if isinstance(interface, str) and interface:
-        return interface
     named = next((key for key in (scope.conversation, scope.participant) if key and "/" in key), "")
-    return named.partition("/")[0]
+    return interface if isinstance(interface, str) and interface else named.partition("/")[0]
 
 
 def build_person_key(who: str, turn: Turn, scope: Scope, otherwise: str) -> str:

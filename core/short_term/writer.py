@@ -21,7 +21,7 @@ from ..text.hits import name_persona
 from ..text.host_values import has
 from ..text.remember_phrases import is_request
 from . import rules, table, turns
-from .shapes import Answer, NewEntry, Turn, TurnResult
+from .shapes import NewEntry, Turn, TurnResult
 from .table import NAME_CHARS
 
 FULL = "full"
@@ -105,7 +105,11 @@ def _write_turn(call: Call, turn: Turn) -> TurnResult:
         return TurnResult(0, "privacy")
     if not turn.answers:
         return TurnResult(0, "no_response")
-    turn = replace(turn, answers=tuple(_name_answer(each, call.persona) for each in turn.answers))
+    answers = []
+    for each in turn.answers:
+        name = each.item.speaker or name_persona(call.persona if each.persona is None else each.persona)
+        answers.append(each._replace(item=replace(each.item, speaker=name)))
+    turn = replace(turn, answers=tuple(answers))
     built = [
         _build_entry(call, turn, replace(call.scope, persona=persona), lineage)
         for persona, lineage in turns.list_personas(turn.answers, call.persona).items()
@@ -117,11 +121,6 @@ def _write_turn(call: Call, turn: Turn) -> TurnResult:
     stored = sum(each.stored for each in results)
     reason = "" if stored else next(each.reason for each in results)
     return TurnResult(stored, cast("Any", reason), summary_due=any(due))
-
-
-def _name_answer(answer: Answer, default: str) -> Answer:
-    name = answer.item.speaker or name_persona(default if answer.persona is None else answer.persona)
-    return answer._replace(item=replace(answer.item, speaker=name))
 
 
 def _build_entry(call: Call, turn: Turn, scope: Scope, lineage: str) -> NewEntry | None:
@@ -298,6 +297,4 @@ def clear_expired(**options: Unpack[CallOptions]) -> int:
     """
     call = open_call(**options)
     since = turns.read_since(call.settings, call.db.clock())
-    return call.db.idempotent_transaction(
-        lambda connection: table.delete_expired(connection, call.persona, since), source=table.SOURCE
-    )
+    return call.db.idempotent_transaction(lambda c: table.delete_expired(c, call.persona, since), source=table.SOURCE)
