@@ -113,10 +113,8 @@ class Task(StoryCall):
 
 def open_task(operation: Operation, tools: Tools) -> Task | None:
     """Return the task of an operation; None if its conversation was deleted or has stories switched off."""
-    if operation.conversation is None:
-        return None
-    known = table_conversations.find_among(tools.db.read, operation.persona, [operation.conversation])
-    place = known.get(operation.conversation)
+    key = operation.conversation or ""
+    place = table_conversations.find_among(tools.db.read, operation.persona, [key]).get(key)
     if place is None or place.stories_off:
         return None
     stays = place.local_only and tools.settings.prompt_destination != "local"
@@ -157,7 +155,8 @@ def cut_text(text: str, tokens: int, room: int) -> list[str]:
 
 
 def recap(operation: Operation, tools: Tools) -> Effect | None:
-    task, row_id = open_task(operation, tools), _find_row(operation, tools)
+    task = open_task(operation, tools)
+    row_id = None if task is None else _find_row(task)
     if task is None or row_id is None:
         return None
     persona, conversation = task.persona, task.conversation
@@ -199,11 +198,11 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
     return effect
 
 
-def _find_row(operation: Operation, tools: Tools) -> int | None:
+def _find_row(task: Task) -> int | None:
     """Return the row id of the operation's message; hosts may name the message by the platform's id."""
-    message = operation.payload.get("message_id")
-    if isinstance(message, str) and operation.conversation is not None:
-        row = table_lines.find_message(tools.db, operation.persona, operation.conversation, message)
+    message = task.operation.payload.get("message_id")
+    if isinstance(message, str):
+        row = table_lines.find_message(task.db, task.persona, task.conversation, message)
         return None if row is None else row.row_id
     return message if isinstance(message, int) and not isinstance(message, bool) else None
 
@@ -355,9 +354,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     if before := [each for each, payload in waiting.items() if payload.get("message_id") in earlier]:
         return lambda connection: queue_recap(connection, task, row_id, before)
     lines = task.read_lines(story.rows_of(scene))
-    text = ""
-    if lines:
-        text = task.check(_extract_scene(lines) if task.model is None else _ask_scene(task, lines), scene.recap)
+    text = task.check(_write_scene(task, lines), scene.recap) if lines else ""
     if not text:
         logs.event(logging.INFO, "scene_without_recap", id=operation.id, messages=len(lines))
         return None
@@ -382,14 +379,12 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     return effect
 
 
-def _extract_scene(lines: Sequence[Line]) -> str:
-    several = len({line.sender_id or line.sender_name for line in lines if line.role == "user"}) > 1
-    speakers = [line.sender_name for line in lines] if several else ()
-    return build_extract([line.text for line in lines], speakers=speakers)
-
-
-def _ask_scene(task: Task, lines: Sequence[Line]) -> str:
-    """Return the model's recap of a scene, joined from several answers if the scene is too long for one question."""
+def _write_scene(task: Task, lines: Sequence[Line]) -> str:
+    """Return the recap of a scene, joined from several answers if the scene is too long for one question."""
+    if task.model is None:
+        several = len({line.sender_id or line.sender_name for line in lines if line.role == "user"}) > 1
+        speakers = [line.sender_name for line in lines] if several else ()
+        return build_extract([line.text for line in lines], speakers=speakers)
     entries = [{"who": line.sender_name, "text": line.text} for line in lines]
     pieces = cut_pieces(entries, "text", task.count, task.room)
     return "\n".join(filter(None, (task.ask_text("scene_recap.txt.j2", messages=piece) for piece in pieces)))
@@ -421,8 +416,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     by_id = {scene.id: scene for scene in story.scenes}
     added = [by_id[each.id] for each in plan.scenes]
     previous = plan.base.content if plan.base is not None else ""
-    text = (_extract_story if task.model is None else _ask_story)(task, previous, added)
-    text = task.check(text, current.content if current is not None else "")
+    text = task.check(_write_story(task, previous, added), current.content if current is not None else "")
     if not text:
         return None
     new = plan.build_version(text, task.provenance)
@@ -437,7 +431,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     return effect
 
 
-def _extract_story(_task: Task, previous: str, added: Sequence[Scene]) -> str:
+def _extract_story(previous: str, added: Sequence[Scene]) -> str:
     """Return the running recap `previous` with one line appended for each added scene."""
     lines = []
     for scene in added:
@@ -448,8 +442,10 @@ def _extract_story(_task: Task, previous: str, added: Sequence[Scene]) -> str:
     return rules_running.add_lines(previous, lines)
 
 
-def _ask_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
-    """Let a model add the scenes to the running recap `previous`, in several questions if they are too long."""
+def _write_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
+    """Add the scenes to the running recap `previous`; a model gets several questions if they are too long."""
+    if task.model is None:
+        return _extract_story(previous, added)
     room = int(task.room * PREVIOUS_SHARE)
     entries = [{**({"name": scene.name} if scene.name else {}), "recap": scene.recap} for scene in added]
     text = previous

@@ -174,9 +174,8 @@ def get_short_token_limit(**options: Unpack[CallOptions]) -> int:
 def read_limit(settings: Settings) -> int:
     limit, kind = settings.message_recap_context_limit, settings.message_recap_context_type
     if kind == "percent" and limit > 100:
-        logs.warning(
-            "message_recap_context_limit", value=limit, allowed="0 to 100 percent", used=rules_recaps.DEFAULT_PERCENT
-        )
+        used = rules_recaps.DEFAULT_PERCENT
+        logs.warning("message_recap_context_limit", value=limit, allowed="0 to 100 percent", used=used)
     return rules_recaps.limit_tokens(limit, kind, settings.context_tokens)
 
 

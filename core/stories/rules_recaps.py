@@ -56,7 +56,7 @@ IN_DATA = ("prefill", "reasoning", "error", "auto_scene_break_checked")
 READABLE = (*KINDS, "stale", "provenance")
 """Keys that `get_data` accepts; only the program sets the last two."""
 
-_WANTED = {
+_WANTED: dict[Kind, str] = {
     "text": "a text or None",
     "switch": "True, False or None",
     "texts": "a list of texts or None",

@@ -108,12 +108,9 @@ def add_running_recap_version(
         table_running.hold_current_number(connection, call.persona, call.conversation)
         current = table_running.find_current(connection.execute, call.persona, call.conversation)
         by_hand = provenance == "manual"
-        reason = judge_refusal(
-            new.content,
-            current.content if current and not by_hand else "",
-            patterns=() if by_hand else refused_patterns(call.settings.templates_dir),
-        )
-        if reason:
+        before = current.content if current and not by_hand else ""
+        patterns = () if by_hand else refused_patterns(call.settings.templates_dir)
+        if reason := judge_refusal(new.content, before, patterns=patterns):
             logs.warning("running_recap_refused", reason=reason)
             return None
         return table_running.insert_version(connection, call.db, call.scope, new)
@@ -133,13 +130,22 @@ def get_running_recap_storage(conversation: object = None, **options: Unpack[Cal
     call = open_conversation(open_call(**options), conversation).redacted()
     if call.place is None:
         return {"chat_id": call.conversation, "current_version": 0, "versions": []}
-    read = call.db.read
-    versions = table_running.read_versions(read, call.persona, call.conversation)
-    current = table_running.find_current_number(read, call.persona, call.conversation)
     return {
         "chat_id": call.conversation,
-        "current_version": current or 0,
-        "versions": [_build_version(version) for version in versions],
+        "current_version": table_running.find_current_number(call.db.read, call.persona, call.conversation) or 0,
+        "versions": [
+            {
+                "version": version.number,
+                "timestamp": int(version.created_at.timestamp() * 1000) if version.created_at else 0,
+                "content": version.content,
+                "scene_count": version.scene_count,
+                "excluded_count": version.excluded_count,
+                "prev_scene_index": version.prev_scene_index,
+                "new_scene_index": version.new_scene_index,
+                "provenance": version.provenance,
+            }
+            for version in table_running.read_versions(call.db.read, call.persona, call.conversation)
+        ],
     }
 
 
@@ -206,19 +212,6 @@ def _read_number(version: object) -> int:
     return number
 
 
-def _build_version(version: Version) -> RunningRecapVersion:
-    return {
-        "version": version.number,
-        "timestamp": int(version.created_at.timestamp() * 1000) if version.created_at else 0,
-        "content": version.content,
-        "scene_count": version.scene_count,
-        "excluded_count": version.excluded_count,
-        "prev_scene_index": version.prev_scene_index,
-        "new_scene_index": version.new_scene_index,
-        "provenance": version.provenance,
-    }
-
-
 def get_running_recap_injection(
     conversation: object = None, *, counter: Counter | None = None, **options: Unpack[CallOptions]
 ) -> Injection:
@@ -236,9 +229,8 @@ def get_running_recap_injection(
 
 
 def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
-    text, current = "", None
-    if call.place is not None and not call.place.stories_off:
-        current = table_running.find_current(call.db.read, call.persona, call.conversation)
+    text, is_on = "", call.place is not None and not call.place.stories_off
+    current = table_running.find_current(call.db.read, call.persona, call.conversation) if is_on else None
     if current is not None:
         fitted = fit_version(current.content, current.provenance, call.settings, counter)
         text = mark_lines(fitted.text)

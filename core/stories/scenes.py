@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypedDict, Unpack
 
 from ..access import table_conversations
@@ -35,13 +36,10 @@ class Layout:
     def range_of(self, scene: Scene) -> tuple[int, int]:
         """Return a scene's first and last message index; the first is after the last earlier break with a recap."""
         last = self.ends[self.scenes.index(scene)]
-        earlier = (
-            end for each, end in zip(self.scenes, self.ends, strict=True) if each.recap_index is not None and end < last
-        )
-        return max(earlier, default=BEFORE_ALL) + 1, last
+        ended = [end for each, end in zip(self.scenes, self.ends, strict=True) if each.recap_index is not None]
+        return max((end for end in ended if end < last), default=BEFORE_ALL) + 1, last
 
     def rows_of(self, scene: Scene) -> tuple[int, ...]:
-        """Return the row ids of a scene's messages, oldest first."""
         first, last = self.range_of(scene)
         return self.rows[first : last + 1]
 
@@ -101,16 +99,13 @@ def add_scene_break(
     """
     notes: list[str] = []
     called = rows.name(name, "name", table_scenes.NAME_CHARS, notes)
-    shown = rows.yes_no(visible, "visible")
+    is_shown = bool(rows.yes_no(visible, "visible"))
     call = open_message(open_call(**options), message, interface_path)
     if call.place is None or call.row_id is None:
         return NO_MESSAGE
-    row_id, queues = call.row_id, recap and not call.place.stories_off
-
-    def work(connection: Connection) -> WriteResult:
-        return make_break(connection, call, row_id, called, shown == 1, queues)
-
-    result = call.db.idempotent_transaction(work, source="scenes")
+    queues = recap and not call.place.stories_off
+    work = partial(make_break, call=call, row_id=call.row_id, name=called, visible=is_shown, queues=queues)
+    result: WriteResult = call.db.idempotent_transaction(work, source="scenes")
     if result.stored:
         refresh(call)
     return WriteResult(*result, notes=(*result.notes, *notes))
@@ -134,16 +129,9 @@ def make_break(
 
 def queue_recap(connection: Connection, call: StoryCall, break_row: int, before: Sequence[int] = ()) -> None:
     """Queue the recap of a scene, to run after the operations `before`, or after the last queued scene recap."""
-    before = before or [*jobs_table.read_open(connection.execute, call.persona, SCENE_RECAP, call.conversation)][-1:]
-    jobs_table.enqueue(
-        connection,
-        call.db,
-        call.persona,
-        SCENE_RECAP,
-        conversation=call.conversation,
-        payload={"message_id": break_row},
-        depends_on=before,
-    )
+    persona, key, payload = call.persona, call.conversation, {"message_id": break_row}
+    before = before or [*jobs_table.read_open(connection.execute, persona, SCENE_RECAP, key)][-1:]
+    jobs_table.enqueue(connection, call.db, persona, SCENE_RECAP, conversation=key, payload=payload, depends_on=before)
 
 
 def queue_running(connection: Connection, call: StoryCall) -> None:

@@ -68,17 +68,9 @@ def insert_beside(connection: Connection, db: Database, persona: str, new: Seque
                 recaps.append({**key, **number, **own, **_recap_row(each.recap), "include": None})
         if what.scene is not None:
             scene_id = next(ids)
-            ends.append(
-                {
-                    "id": scene_id,
-                    "persona_id": persona,
-                    "conversation_key": conversation,
-                    "break_row": row_id,
-                    "name": what.scene.name,
-                    "visible": int(what.scene.visible),
-                    "current_recap_index": what.scene.current,
-                }
-            )
+            end = {"id": scene_id, "persona_id": persona, "conversation_key": conversation, "break_row": row_id}
+            shown = {"name": what.scene.name, "visible": int(what.scene.visible)}
+            ends.append({**end, **shown, "current_recap_index": what.scene.current})
             versions += _scene_recap_rows(persona, scene_id, what.scene, now)
     table_recaps.insert_alternatives(connection, persona, texts)
     for table, ready in ((message_recaps, recaps), (scenes, ends), (scene_recaps, versions)):
@@ -117,8 +109,8 @@ def keep_conversation(
     persona: str,
     conversation: str,
     metadata: Mapping[str, Any] | None,
-    versions: Sequence[Version] = (),
-    current: int | None = None,
+    versions: Sequence[Version],
+    current: int | None,
 ) -> int:
     """Store a file's metadata and running recaps of a conversation; return how many recap versions are new."""
     here = (_K.persona_id == persona, _K.conversation_key == conversation)
@@ -144,9 +136,8 @@ def read_beside(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, B
     columns = (_R.message_row, _R.alternative, *table_recaps.RECAP_COLUMNS)
     stored = select(*columns).where(_R.persona_id == persona, _R.message_row.in_(IDS))
     recaps = {(r.message_row, r.alternative): table_recaps.build_recap(r) for r in read_parts(reader, stored, {}, ids)}
-    versions = select(_A.message_row, _A.alternative, _A.text, _A.is_current, _A.metadata).where(
-        _A.persona_id == persona, _A.message_row.in_(IDS)
-    )
+    versions = select(_A.message_row, _A.alternative, _A.text, _A.is_current, _A.metadata)
+    versions = versions.where(_A.persona_id == persona, _A.message_row.in_(IDS))
     texts: dict[int, list[Alternative]] = {}
     for r in read_parts(reader, versions.order_by(_A.message_row, _A.alternative), {}, ids):
         recap, metadata = recaps.get((r.message_row, r.alternative)), rows.read_object(r.metadata) or {}
@@ -158,16 +149,11 @@ def read_beside(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, B
 
 
 def read_scenes(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, Scene]:
-    """Return, by message row id, the scenes that end with these messages."""
-    scenes = select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index).where(
-        _S.persona_id == persona, _S.break_row.in_(IDS)
-    )
-    stored = select(_V.scene_id, _V.version_index, _V.content, _V.metadata).where(
-        _V.persona_id == persona, _V.scene_id.in_(IDS)
-    )
-    scene_rows = read_parts(reader, scenes, {}, ids)
-    in_order = stored.order_by(_V.scene_id, _V.version_index)
-    versions = group((r.scene_id, r) for r in read_parts(reader, in_order, {}, [r.id for r in scene_rows]))
+    scenes = select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index)
+    scene_rows = read_parts(reader, scenes.where(_S.persona_id == persona, _S.break_row.in_(IDS)), {}, ids)
+    recaps = select(_V.scene_id, _V.version_index, _V.content, _V.metadata)
+    stored = recaps.where(_V.persona_id == persona, _V.scene_id.in_(IDS)).order_by(_V.scene_id, _V.version_index)
+    versions = group((r.scene_id, r) for r in read_parts(reader, stored, {}, [r.id for r in scene_rows]))
     by_row = {}
     for r in scene_rows:
         mine = versions.get(r.id, [])

@@ -20,8 +20,6 @@ from .rules_running import Version, read_scenes
 
 _K = conversations.c
 _V = running_recaps.c
-
-
 _NUMBERS = select(_K.current_recap_version, _K.next_recap_version).where(
     _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
 )
@@ -53,7 +51,6 @@ def read_versions(read: Reader, persona: str, conversation: str) -> list[Version
 
 
 def find_version(read: Reader, persona: str, conversation: str, number: int) -> Version | None:
-    """Return the running recap version with this number; None if it does not exist or was deleted."""
     return next((_version(r) for r in read(_select(persona, conversation).where(_V.version == number), {})), None)
 
 
@@ -74,41 +71,25 @@ CURRENT = Shape(FIRST + 11, CurrentRecap, _V.version, content=_V.content, proven
 
 @lru_cache(maxsize=2)
 def select_current(family: str) -> CompiledStatement:
-    statement = (
-        select(*CURRENT.columns)
-        .select_from(
-            conversations.join(
-                running_recaps,
-                and_(
-                    _V.persona_id == _K.persona_id,
-                    _V.conversation_key == _K.conversation_key,
-                    _V.version == _K.current_recap_version,
-                ),
-            )
-        )
-        .where(
-            _K.persona_id == bindparam("persona", type_=Key(64)),
-            _K.conversation_key == bindparam("conversation", type_=Key(512)),
-            _K.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-            or_(_K.local_only == 0, bindparam("local_only", type_=Integer()) == 1),
-            _K.stories_off == 0,
-            _V.deleted_at.is_(None),
-        )
-    )
-    return CompiledStatement(statement, family, in_order=True)
+    same = (_V.persona_id == _K.persona_id, _V.conversation_key == _K.conversation_key)
+    joined = conversations.join(running_recaps, and_(*same, _V.version == _K.current_recap_version))
+    current = select(*CURRENT.columns).select_from(joined).where(
+        _K.persona_id == bindparam("persona", type_=Key(64)),
+        _K.conversation_key == bindparam("conversation", type_=Key(512)),
+        _K.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        or_(_K.local_only == 0, bindparam("local_only", type_=Integer()) == 1),
+        _K.stories_off == 0,
+        _V.deleted_at.is_(None),
+    )  # fmt: skip
+    return CompiledStatement(current, family, in_order=True)
 
 
 def insert_version(connection: Connection, db: Database, scope: Scope, new: Version) -> int:
     """Store a running recap version under the next free number, make it current and return the number."""
-    persona, conversation = scope.persona, scope.conversation or ""
+    persona, conversation, following = scope.persona, scope.conversation or "", _K.next_recap_version
+    here = update(conversations).where(_K.persona_id == persona, _K.conversation_key == conversation)
     # In this order: MySQL evaluates assignments from left to right, with the new values.
-    claim = (
-        update(conversations)
-        .where(_K.persona_id == persona, _K.conversation_key == conversation)
-        .ordered_values(
-            (_K.current_recap_version, _K.next_recap_version), (_K.next_recap_version, _K.next_recap_version + 1)
-        )
-    )
+    claim = here.ordered_values((_K.current_recap_version, following), (following, following + 1))
     if not connection.execute(claim).rowcount:
         table_conversations.ensure(connection, db, scope)
         connection.execute(claim)
@@ -131,7 +112,6 @@ def hold_current_number(connection: Connection, persona: str, conversation: str)
 
 
 def set_current(connection: Connection, persona: str, conversation: str, number: int) -> bool:
-    """Make a version current; return False if there is no such version."""
     hold_current_number(connection, persona, conversation)
     if find_version(connection.execute, persona, conversation, number) is None:
         return False

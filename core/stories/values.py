@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from ..calls.call import CallOptions, open_call
 from ..database import rows
-from ..database.compiled import Reader, chunks
+from ..database.compiled import chunks
 from ..database.engine import Connection
 from ..jobs import handlers
 from ..messages import table_hidden, table_lines, table_recaps
@@ -21,8 +21,6 @@ from .rules_recaps import Provenance
 
 _EXCLUDE = f"{__package__.partition('.')[0]}.forgetting.table_followers:set_excluded"
 """Function that changes everything made from the message too; loaded by name, since its module imports this folder."""
-_INCLUDE_CHARS = 40
-_SWITCHES = frozenset(key for key, kind in rules_recaps.KINDS.items() if kind == "switch")
 CLEARED = dict.fromkeys(("error", "reasoning", "prefill"))
 """Values that are removed when a recap gets a new text."""
 
@@ -72,7 +70,7 @@ def set_data(
         return table_recaps.update_recap(connection, call.db, call.persona, call.conversation, row_id, columns, data)
 
     if key != "exclude" or call.row_id is None:
-        return _change_message(call, work, keeps_text=new is not None and key not in _SWITCHES)
+        return _change_message(call, work, keeps_text=new is not None and rules_recaps.KINDS[key] != "switch")
     excluded: WriteResult = handlers.load(_EXCLUDE)(call, call.viewer, call.conversation, call.row_id, bool(new))
     if excluded.stored:  # an excluded message must leave the next prompt
         refresh(call, counter=counter)
@@ -96,7 +94,7 @@ def _read_stored(key: str, value: object) -> Any:
         return stored
     text = rows.text(stored, key)
     if key == "include":
-        return text[:_INCLUDE_CHARS] or None
+        return text[:40] or None
     return None if key == "memory" and not text.strip() else text
 
 
@@ -166,8 +164,18 @@ def _read_all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
         values = {"memory": recap.memory, "include": recap.include, **recap.data}
         values |= {"edited": recap.edited or None, "stale": recap.stale or None}
         values["provenance"] = recap.provenance if recap.memory is not None else None
-    if key is None or key in rules_recaps.SCENE:
-        values |= _read_scene(read, call.persona, row_id)
+    is_wanted = key is None or key in rules_recaps.SCENE
+    scene = table_imported.read_scenes(read, call.persona, [row_id]).get(row_id) if is_wanted else None
+    if scene is not None:
+        values |= {
+            "scene_break": True,
+            "scene_break_visible": scene.visible or None,
+            "scene_break_name": scene.name or None,
+            "scene_recap_versions": list(scene.versions) or None,
+            "scene_recap_memory": None if scene.current is None else scene.versions[scene.current],
+            "scene_recap_current_index": scene.current,
+            "scene_recap_metadata": scene.metadata or None,
+        }
     if key in (None, "exclude"):
         facts = table_lines.find_facts(read, call.persona, row_id)
         values["exclude"] = True if facts is not None and facts.excluded else None
@@ -201,25 +209,6 @@ def clear_all(conversation: object = None, **options: Unpack[CallOptions]) -> di
     return {name: counts[name] for name in rules_recaps.KINDS if name in counts}
 
 
-def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
-    scene = table_imported.read_scenes(reader, persona, [row_id]).get(row_id)
-    if scene is None:
-        return {}
-    return {
-        "scene_break": True,
-        "scene_break_visible": scene.visible or None,
-        "scene_break_name": scene.name or None,
-        "scene_recap_versions": list(scene.versions) or None,
-        "scene_recap_memory": None if scene.current is None else scene.versions[scene.current],
-        "scene_recap_current_index": scene.current,
-        "scene_recap_metadata": scene.metadata or None,
-    }
-
-
-PART = 200
-"""Operations queued in one transaction."""
-
-
 def queue_recaps(conversation: object = None, **options: Unpack[CallOptions]) -> int:
     """Queue the recap of every message whose recap is missing or stale, oldest first, and return how many were queued.
 
@@ -233,7 +222,7 @@ def queue_recaps(conversation: object = None, **options: Unpack[CallOptions]) ->
     if call.place is None or call.place.stories_off:
         return 0
     waiting = table_recaps.read_without_recap(call.db.read, call.persona, call.conversation)
-    for part in chunks(waiting, PART):
+    for part in chunks(waiting, 200):  # in one transaction
 
         def work(connection: Connection, part: list[int] = part) -> None:
             for row_id in part:
