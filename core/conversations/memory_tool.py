@@ -250,7 +250,6 @@ def _read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
 
 
 def build_answer(call: ToolCall, success: bool, message: str) -> Any:
-    """Build the answer `{success, message}` in the form of the call, ready for the model."""
     if call.form == "xml":
         shown, word = html.escape(message, quote=False), "true" if success else "false"
         return f"<tool_result><name>{NAME}</name><success>{word}</success><message>{shown}</message></tool_result>"

@@ -304,7 +304,6 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def follow_summary(operation: Operation, tools: Tools) -> None:
-    """Write the Markdown files after a worker stored a summary."""
     memory_files.write_files(operation_call(operation, tools))
 
 

@@ -74,7 +74,6 @@ class Done(NamedTuple):
 
 
 def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_run: bool = False) -> Done:
-    """Delete everything stored about a participant, conversation, server or memory item; return the counts."""
 
     def delete_target(removal: Removal) -> Owner:
         if kind == "memory":
@@ -117,7 +116,6 @@ def _run(db: Database, persona: str, delete_rows: Callable[[Removal], Owner], *,
 
 
 def is_on_interface(db: Database, persona: str, bare_id: str) -> bool:
-    """Return whether a row of the persona names a participant `interface/id` with this id."""
     for key in _PARTICIPANTS:
         same = table_participants.build_own_id(key) == bare_id, key != bare_id
         chosen = select(literal(1)).where(key.table.c.persona_id == persona, *same).limit(1)
@@ -209,7 +207,6 @@ def _delete_rows(
 
 
 def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection[int]]) -> None:
-    """Withdraw the persona's answers whose prompts contained deleted rows."""
     names = {f"{source.number}/{row}" for source, rows in deleted.items() for row in rows}
     removal.shown |= names
     first = min((row for rows in deleted.values() for row in rows), default=0)
@@ -319,7 +316,6 @@ def _find_identities(removal: Removal, participant: str) -> set[str]:
 
 
 def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
-    """Return the keys of the conversations that have rows of the person."""
     places = set(_find_direct(removal, keys)[0])
     for entry in REGISTRY:
         if entry.table != audiences.name and len(entry.conversation) == 1:
@@ -337,12 +333,10 @@ def _find_direct(removal: Removal, keys: Collection[str]) -> tuple[frozenset[str
 
 
 def find_audiences(removal: Removal, kind: str, refs: Collection[str]) -> frozenset[int]:
-    """Return the ids of the audiences of a kind whose keys are in `refs`."""
     return frozenset(_find_in(removal, _A.audience_id, _A.ref, refs, _A.kind == bindparam("kind", kind)))
 
 
 def _find_in(removal: Removal, column: Any, by: Any, values: Collection[Any], *where: Any) -> set[Any]:
-    """Return the values of `column` in the rows whose column `by` has one of these values."""
     return {row[0] for row in removal.read_in(select(column).where(*where), by, values)} - {None}
 
 
@@ -362,7 +356,6 @@ def find_rows(
 
 
 def build_conditions(removal: Removal, entry: Registered, owner: Owner) -> Iterator[Any]:
-    """Yield the conditions that select an owner's rows of a table."""
     c = metadata.tables[entry.table].c
     by_keys: list[tuple[Iterable[str], Iterable[Any]]] = [(entry.participant, owner.person.keys)]
     by_keys.append((("audience_id",) if "audience_id" in c else (), owner.audiences))

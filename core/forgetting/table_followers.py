@@ -100,7 +100,6 @@ def _find_usual_words(removal: Removal, line: Line, languages: Sequence[str]) ->
 
 
 def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:
-    """Change the text of a visible message, and update everything made from it."""
     rows.check_size(fold(text), "message_text in its folded form")
     flags = call.settings
 
@@ -239,7 +238,6 @@ def _change_followers(removal: Removal, message: Line, text: str | None) -> None
 
 
 def _drop_summaries(removal: Removal, message: Line) -> None:
-    """Delete the conversation's summaries that are newer than this message."""
     key = message.conversation
     short_term_table.drop_summaries(removal.connection, removal.persona, key, message.at or EPOCH)
     table_items.remove_summaries(removal, key, [message.row_id])

@@ -64,7 +64,6 @@ class Removal:
         return [row for part in chunks(sorted(set(values))) for row in self.read_rows(mine.where(column.in_(part)))]
 
     def find_values(self, column: Any, *where: Any) -> set[Any]:
-        """Return the values of a column in the persona's rows that meet all conditions."""
         return set(
             self.connection.execute(select(column).where(column.table.c.persona_id == self.persona, *where)).scalars()
         )
