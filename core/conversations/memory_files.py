@@ -130,7 +130,8 @@ def import_markdown(folder: str | Path | None = None, **options: Unpack[CallOpti
     """
     call = open_call(**options)
     path = _check_folder(folder, call.settings)
-    reasons: list[str] = []
+    reasons: list[tuple[str, int, str]] = []
+    """File, position and reason of each new entry; "" for an added one."""
     if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir can raise OSError
         _check_owner(path, call.scope)
         recent = read_sections(_read(path / RECENT)) if call.settings.enable_recent_conversations else []
@@ -140,11 +141,12 @@ def import_markdown(folder: str | Path | None = None, **options: Unpack[CallOpti
         done = [(number, _insert_section(call, path, section)) for number, section in new]
         viewer = replace(load_viewer(call), destination="local")
         kept = {one.id for one in table_summaries.read_summaries(call, viewer)}
-        reasons += [_note(RECENT, number, one.reason or ("" if one.id in kept else "limit")) for number, one in done]
+        reasons += [(RECENT, number, one.reason or ("" if one.id in kept else "limit")) for number, one in done]
         for number, text in _iter_new(saved, str, _read_memories(call)):
-            reasons.append(_note(SAVED, number, _insert_memory(call, path, text)))
-    counts, left_out = (len(_read_sections(call)), len(_read_memories(call))), tuple(filter(None, reasons))
-    return MarkdownResult(str(path), *counts, len(reasons) - len(left_out), left_out)
+            reasons.append((SAVED, number, _insert_memory(call, path, text)))
+    left_out = tuple(f"{name}, item {number}: {reason}" for name, number, reason in reasons if reason)
+    counts = len(_read_sections(call)), len(_read_memories(call)), len(reasons) - len(left_out)
+    return MarkdownResult(str(path), *counts, left_out)
 
 
 def _read_sections(call: Call) -> list[Section]:
@@ -241,17 +243,14 @@ def _iter_new(items: Iterable[T], read_text: Callable[[T], str], stored: Iterabl
             yield number, item
 
 
-def _note(name: str, number: int, reason: str) -> str:
-    return f"{name}, item {number}: {reason}" if reason else ""
-
-
 def _insert_section(call: Call, folder: Path, section: Section) -> WriteResult:
-    return table_summaries.insert_summary(
-        call,
-        title=section.title[:TITLE_CHARS] or UNTITLED,
-        summary=section.text,
-        at=_read_time(section.time, call.settings) or _changed_at(folder / RECENT),
-    )
+    try:
+        local = datetime.strptime(section.time, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - the zone is added below
+        at = local.replace(tzinfo=zone(call.settings.timezone) or UTC).astimezone(UTC)
+    except ValueError:
+        at = _changed_at(folder / RECENT)
+    title = section.title[:TITLE_CHARS] or UNTITLED
+    return table_summaries.insert_summary(call, title=title, summary=section.text, at=at)
 
 
 def _insert_memory(call: Call, folder: Path, text: str) -> str:
@@ -262,21 +261,12 @@ def _insert_memory(call: Call, folder: Path, text: str) -> str:
     return table_saved.insert_memory(call, memory).reason
 
 
-def _read_time(shown: str, settings: Settings) -> datetime | None:
-    try:
-        local = datetime.strptime(shown, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - the zone is added below
-    except ValueError:
-        return None
-    return local.replace(tzinfo=zone(settings.timezone) or UTC).astimezone(UTC)
-
-
 def _changed_at(path: Path) -> datetime:
     return datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
 def _check_folder(folder: str | Path | None, settings: Settings) -> Path:
-    if folder is None:
-        folder = settings.memory_folder_name
+    folder = settings.memory_folder_name if folder is None else folder
     path = str(folder) if isinstance(folder, (str, Path)) else ""
     if not path.strip() or "\0" in path or path != clean(path):
         raise MessageError(f"folder is {shown(folder)}. It must be the path of a folder.", fields=("folder",))

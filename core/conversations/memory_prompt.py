@@ -55,15 +55,12 @@ def get_user_memory_prompt(**options: Unpack[CallOptions]) -> str | None:
                 rows = choose_saved(table_saved.read_shown(call.db, viewer), (), call.settings)
                 zone = times.zone(call.settings.timezone) or UTC
                 saved = write_lines(rows, (*viewer.identities, viewer.person), NameLabels(), zone)
-    shown = {
-        "now": format_time(call.db.clock(), call.settings.timezone),
-        "recent": [
-            {"title": _escape(one["title"]), "time": one["time"], "summary": _escape(one["summary"])}
-            for one in recent[-RECENT_IN_PROMPT:]
-        ],
-        "saved": [_escape(one) for one in saved],
-    }
-    return Renderer(call.settings.templates_dir).text(TEMPLATE, **shown).strip() or None
+    conversations = [
+        {"title": _escape(one["title"]), "time": one["time"], "summary": _escape(one["summary"])}
+        for one in recent[-RECENT_IN_PROMPT:]
+    ]
+    now, renderer = format_time(call.db.clock(), call.settings.timezone), Renderer(call.settings.templates_dir)
+    return renderer.text(TEMPLATE, now=now, recent=conversations, saved=[*map(_escape, saved)]).strip() or None
 
 
 def get_system_prompt_with_memory(base: str, **options: Unpack[CallOptions]) -> str:

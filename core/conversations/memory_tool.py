@@ -129,8 +129,7 @@ def run_tool_call(
 
 
 def _answer(call: ToolCall, success: bool, message: str, row_id: int | None = None) -> ToolAnswer:
-    reply = build_answer(call, success, message)
-    return {"success": success, "message": message, "id": row_id, "reply": reply}
+    return {"success": success, "message": message, "id": row_id, "reply": build_answer(call, success, message)}
 
 
 def save_before_generation(call: Call, text: str, message_id: object = None) -> dict[str, Any] | None:
@@ -223,13 +222,11 @@ def _read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
     """Parse a call in OpenAI's or Anthropic's form; None if it calls another tool."""
     function = given.get("function")
     form: ToolForm = "openai"
-    if isinstance(function, Mapping):
-        name, arguments = function.get("name"), function.get("arguments")
-    elif given.get("type") == "tool_use" or "input" in given:
-        form, name, arguments = "anthropic", given.get("name"), given.get("input")
-    else:
-        name, arguments = given.get("name"), given.get("arguments")
-    if name != NAME:
+    named = function if isinstance(function, Mapping) else given
+    arguments = named.get("arguments")
+    if named is given and (given.get("type") == "tool_use" or "input" in given):
+        form, arguments = "anthropic", given.get("input")
+    if named.get("name") != NAME:
         return None
     given_id = given.get("id") or given.get("call_id")
     call_id = given_id if isinstance(given_id, str) else ""
@@ -240,8 +237,7 @@ def _read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
             return _broken(form, "its arguments are no JSON", call_id)
     if not isinstance(arguments, Mapping):
         return _broken(form, "its arguments are no object", call_id)
-    unknown = sorted(str(key)[:40] for key in arguments if key not in (ARGUMENT, ALIAS))
-    if unknown:
+    if unknown := sorted(str(key)[:40] for key in arguments if key not in (ARGUMENT, ALIAS)):
         return _broken(form, f"{unknown[0]!r} is no argument; {ARGUMENT} is the only one", call_id)
     content = arguments.get(ARGUMENT, arguments.get(ALIAS))
     if not isinstance(content, str):

@@ -160,12 +160,11 @@ def _report_end(
     """Return the reported end, or a result with reason empty, privacy or duplicate; `queue` also queues its summary."""
     scope = call.scope
     key = scope.conversation or ""
+    end = None
     if lines is not None:
         end = _build_end(connection, call, lines, summary_id)
-    else:  # the stored conversation
-        last = table_summaries.find_last_line(connection, scope.persona, key)
-        number = rules_summaries.number_end(last) if last is not None else 0
-        end = None if last is None else End(summary_id, number, last.at or call.db.clock())
+    elif last := table_summaries.find_last_line(connection, scope.persona, key):  # the stored conversation
+        end = End(summary_id, rules_summaries.number_end(last), last.at or call.db.clock())
     if end is None:
         return WriteResult(False, None, "empty" if lines is None else "privacy")
     same_id = table_summaries.find_end(connection, scope.persona, key, end.last)
@@ -176,14 +175,9 @@ def _report_end(
         return WriteResult(False, same_id, "duplicate")
     if queue and same_id is None:
         jobs_table.enqueue(
-            connection,
-            call.db,
-            scope.persona,
-            table_summaries.OPERATION,
-            payload=end.payload(),
-            conversation=scope.conversation,
-            participant=scope.participant,
-        )
+            connection, call.db, scope.persona, table_summaries.OPERATION, payload=end.payload(),
+            conversation=scope.conversation, participant=scope.participant,
+        )  # fmt: skip
     return end
 
 
@@ -252,10 +246,9 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
     lines = list(map(rules_summaries.cut, lines))
     if model is None:
         return rules_summaries.extract_summary(lines)
-    renderer = Renderer(settings.templates_dir)
-    shown = rules_summaries.show_lines(lines)
+    question = Renderer(settings.templates_dir).text(TEMPLATE, messages=rules_summaries.show_lines(lines))
     try:
-        reply = llm.ask(model, [{"role": "user", "content": renderer.text(TEMPLATE, messages=shown)}], settings)
+        reply = llm.ask(model, [{"role": "user", "content": question}], settings)
     except ModelError as error:
         if retries and error.reason != "auth":
             raise

@@ -22,10 +22,8 @@ from ..text.times import iso_text, zone
 
 UNTITLED, NO_SUMMARY = "Untitled conversation", "No summary"
 TITLE_CHARS, SUMMARY_CHARS = 200, 2000
-TITLE_WORDS, SUMMARY_SENTENCES = 8, 3
 MOST_MESSAGES, MOST_CHARS = 200, 24_000
 """Maximum number of messages, and of characters in total, in one summary; the newest are used."""
-_LAST_BITS = 62
 
 Provenance = Literal["model", "extract"]
 
@@ -50,13 +48,9 @@ def read_messages(messages: object, conversation: str | None, participant: str |
         line = _line(given, conversation or "", interface, order)
         if line is None or not line.text.strip():
             continue
-        if line.is_persona:
-            line = replace(line, triggered_by=line.triggered_by or last)
-        else:
-            named = line.participant or participant or named_participant(interface, line.sender_name)
-            line = replace(line, participant=named)
-            last = line.participant
-        lines.append(line)
+        if not line.is_persona:
+            last = line.participant or participant or named_participant(interface, line.sender_name)
+        lines.append(replace(line, triggered_by=last) if line.is_persona else replace(line, participant=last))
     return lines
 
 
@@ -103,14 +97,12 @@ def number_end(line: Line) -> int:
         return line.row_id
     identity = "\x1f".join((line.message_id or "", line.sender_id or line.sender_name, line.text, iso_text(line.at)))
     digest = int.from_bytes(hashlib.sha256(identity.encode("utf-8", "replace")).digest()[:8], "big")
-    return -((digest & ((1 << _LAST_BITS) - 1)) + 1)
+    return -(digest % 2**62 + 1)
 
 
 def read_title(value: object) -> str:
     """Normalise a title: one line without leading `#`, at most 200 characters; "" if `value` is unusable."""
-    if not isinstance(value, str):
-        return ""
-    return " ".join(clean(value).split()).lstrip("# ")[:TITLE_CHARS].rstrip()
+    return " ".join(clean(value).split()).lstrip("# ")[:TITLE_CHARS].rstrip() if isinstance(value, str) else ""
 
 
 def read_summary(value: object) -> str:
@@ -140,10 +132,8 @@ def extract_summary(lines: Sequence[Line]) -> Summary:
     """Build title and summary without a model: rare words of a person's first useful message, and chosen sentences."""
     texts = [line.text for line in lines]
     by_people = (line.text for line in lines if not line.is_persona)
-    words = next(
-        (rare for text in by_people if build_extract([text]) and (rare := rarest_words([text], texts, TITLE_WORDS))), []
-    )
-    summary = read_summary(build_extract(texts, speakers=name_speakers(lines), most_sentences=SUMMARY_SENTENCES))
+    words = next((rare for text in by_people if build_extract([text]) and (rare := rarest_words([text], texts, 8))), [])
+    summary = read_summary(build_extract(texts, speakers=name_speakers(lines), most_sentences=3))
     return Summary(read_title(" ".join(words)) or UNTITLED, summary or NO_SUMMARY, "extract")
 
 

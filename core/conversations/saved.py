@@ -91,8 +91,7 @@ def _read_fact(settings: Settings, text: object, said: object, kind: str) -> str
         return WriteResult(False, None, "empty")
     most = MOST_CHARS if kind == INSTRUCTION else SAVED_MEMORY_CHARS
     if len(fact) > most:
-        note = f"it has {len(fact)} characters; {most} are allowed"
-        return WriteResult(False, None, "too_long", notes=(note,))
+        return WriteResult(False, None, "too_long", notes=(f"it has {len(fact)} characters; {most} are allowed",))
     if said is not None and not is_request(str(said), phrases_for(str(said), settings)):
         return WriteResult(False, None, "not_explicit")
     return fact
@@ -128,9 +127,8 @@ def list_saved_memories(*, kind: SavedKind = "saved", **options: Unpack[CallOpti
         kind: `saved`, or `instruction` for the standing instructions of the scope's person.
     """
     call = open_call(**options)
-    viewer = load_viewer(call)
     check_choice(kind, "kind", SavedKind)
-    return read_saved(call.db, viewer, kind=kind)
+    return read_saved(call.db, load_viewer(call), kind=kind)
 
 
 def read_saved(db: Database, viewer: Viewer, *, kind: str = SAVED) -> list[SavedMemory]:

@@ -92,8 +92,7 @@ def set_archived(db: Database, viewer: Viewer, row_id: int, *, archived: bool) -
         if not archived and row.kind == INSTRUCTION:
             table_instructions.restore_instruction(connection, db, persona, row)
             return WriteResult(True, row_id)
-        now = db.clock()
-        columns: dict[str, Any] = {"archived_at": now}
+        columns: dict[str, Any] = {"archived_at": db.clock()}
         if not archived:
             own_text = (row.audience_id, row.participant_key, bytes(row.content_hash or b""), bool(row.local_only))
             double = _find_equal(connection, persona, *own_text)
@@ -102,7 +101,7 @@ def set_archived(db: Database, viewer: Viewer, row_id: int, *, archived: bool) -
             columns = {"archived_at": None, "superseded_by": None}
         else:
             table_sources.close_sources(connection, persona, [row_id])
-        indexed.set_columns(connection, db, MEMORIES, persona, [row_id], **columns, updated_at=now)
+        indexed.set_columns(connection, db, MEMORIES, persona, [row_id], **columns, updated_at=db.clock())
         return WriteResult(True, row_id)
 
     return db.idempotent_transaction(work, source="memories")

@@ -28,7 +28,6 @@ from ..shapes import Line, WriteResult
 from .rules_summaries import MOST_MESSAGES
 
 _C = conversation_summaries.c
-_ALL = 2**31 - 1
 
 
 class NewSummary(NamedTuple):
@@ -89,17 +88,15 @@ def enlist_summary(
     where = {"persona_id": persona, "audience_id": place.audience_id, "local_only": int(place.local_only)}
     connection.execute(conversation_summaries.insert().values(**new._asdict(), **where, created_at=call.db.clock()))
     listed = select(_C.id).where(_C.persona_id == persona, _C.audience_id == place.audience_id)
-    beyond = listed.order_by(*_NEWEST).limit(_ALL).offset(most)
+    beyond = listed.order_by(*_NEWEST).limit(2**31 - 1).offset(most)
     leaving = connection.execute(beyond).scalars().all()
     execute_parts(connection, delete(conversation_summaries).where(_C.persona_id == persona, _C.id.in_(IDS)), leaving)
     return WriteResult(True, new.id)
 
 
 def find_end(connection: Connection, persona: str, conversation: str, last: int) -> int | None:
-    same = select(_C.id).where(
-        _C.persona_id == persona, _C.conversation_key == conversation, _C.last_message_row == last
-    )
-    return connection.execute(same).scalar()
+    here = (_C.persona_id == persona, _C.conversation_key == conversation)
+    return connection.execute(select(_C.id).where(*here, _C.last_message_row == last)).scalar()
 
 
 @retry_duplicates
@@ -144,7 +141,6 @@ def select_shown(family: str) -> CompiledStatement:
 
 OPERATION = "CONVERSATION_SUMMARY"
 _M, _K = chat_history_cache.c, conversations.c
-_NOT_SAID = ("system", "narrator", "thought")
 
 
 def close_conversation(connection: Connection, persona: str, conversation: str, now: datetime) -> bool:
@@ -157,8 +153,8 @@ def close_conversation(connection: Connection, persona: str, conversation: str, 
 def _select_lines(persona: str, conversation: str) -> Select[Any]:
     """Return the SELECT of a conversation's spoken messages, newest first."""
     here = (_M.persona_id == persona, _M.interface_path == conversation)
-    said = select(*LINE).where(*here, _M.excluded == 0, _M.role.not_in(_NOT_SAID))
-    return said.order_by(_M.timestamp.desc(), _M.id.desc())
+    said = (_M.excluded == 0, _M.role.not_in(("system", "narrator", "thought")))
+    return select(*LINE).where(*here, *said).order_by(_M.timestamp.desc(), _M.id.desc())
 
 
 def find_last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
@@ -175,20 +171,15 @@ def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, a
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
     """Return the row id of each message passed in; None for a message that is not stored."""
-    messages = [
-        new_message.read_message(
-            scope,
-            scope.conversation,
-            line.text,
-            now=now,
-            sender_name=line.sender_name[: new_message.NAME_CHARS],
-            sender_id="self" if line.is_persona else line.sender_id,
-            timestamp=line.at,
-            message_id=line.message_id,
-            role="persona" if line.is_persona else "user",
-        )
-        for line in lines
-    ]
+    messages = []
+    for line in lines:
+        who = ("self", "persona") if line.is_persona else (line.sender_id, "user")
+        name = line.sender_name[: new_message.NAME_CHARS]
+        message = new_message.read_message(
+            scope, scope.conversation, line.text, now=now, sender_name=name, sender_id=who[0], timestamp=line.at,
+            message_id=line.message_id, role=who[1],
+        )  # fmt: skip
+        messages.append(message)
     readable = [message for message in messages if message is not None]
     if not readable:
         return [None for _ in lines]
