@@ -74,13 +74,14 @@ def add_diary_entry(
     kept, dropped = tag_rules.stored_form(context_tags)
     notes = [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
     names = (rows.text(name, "involved_users") for name in tag_rules.tag_items(involved_users, "involved_users"))
+    felt = emotions if isinstance(emotions, (list, tuple)) else [] if emotions is None else [emotions]
     entry = table.NewEntry(
         id=row_id,
         content=said,
         personal_thought=rows.text(personal_thought, "personal_thought"),
         interaction_summary=rows.text(interaction_summary, "interaction_summary"),
         user_message=rows.text(user_message, "user_message"),
-        emotions=tuple(rows.json_value(_read_list(emotions), "emotions", notes)),
+        emotions=tuple(rows.json_value(list(felt), "emotions", notes)),
         context_tags=tuple(kept),
         involved_users=tuple(dict.fromkeys(filter(None, names))),
         timestamp=read_time_or_now(timestamp, "timestamp", call.db.clock(), notes),
@@ -227,12 +228,6 @@ def archive_diary_entry(
     """
     call = open_call(**options)
     return table.archive_entry(call.db, load_viewer(call), read_id(id))
-
-
-def _read_list(value: object) -> list[object]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def _read_number(value: object, name: str) -> float:

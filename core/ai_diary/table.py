@@ -88,11 +88,10 @@ def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
     if scope.conversation is not None or not entry.interface or not entry.chat_id:
         return scope
     c = conversations.c
-    fitting = select(c.conversation_key, c.interface, c.is_private).where(
-        c.persona_id == scope.persona, c.chat_id == entry.chat_id, c.thread_id == entry.thread_id
-    )
+    where = [c.persona_id == scope.persona, c.chat_id == entry.chat_id, c.thread_id == entry.thread_id]
     if scope.server or scope.no_server:
-        fitting = fitting.where(c.server_id.in_(("", scope.server)))
+        where.append(c.server_id.in_(("", scope.server)))
+    fitting = select(c.conversation_key, c.interface, c.is_private).where(*where)
     short = rows.short_interface(entry.interface)
     matches = [r for r in connection.execute(fitting) if rows.short_interface(r.interface) == short]
     if matches:
@@ -116,11 +115,9 @@ def _drop_private(
     if not closed:
         return entry, keys, []
     left = tuple(name for name in entry.involved_users if name not in closed)
-    notes = []
-    if len(left) < len(entry.involved_users):
-        notes.append(f"privacy: {len(entry.involved_users) - len(left)} involved users were left out")
-    if entry.user_message:
-        notes.append("privacy: user_message was left out")
+    count = len(entry.involved_users) - len(left)
+    notes = [f"privacy: {count} involved users were left out"] if count else []
+    notes += ["privacy: user_message was left out"] if entry.user_message else []
     return replace(entry, involved_users=left, user_message=""), keys, notes
 
 
@@ -133,10 +130,8 @@ def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, de
         for name, key in _read_names(connection, scope.persona, part, default):
             if name in keys:  # servers ignore blanks at the end of a name; here names are compared exactly
                 keys[name].add(key)
-    wanted = {key for matches in keys.values() for key in matches} | (
-        {scope.participant} if scope.participant else set()
-    )
-    fitting = [key for key in wanted if len(key.encode("utf-8")) <= _NAME_BYTES]
+    wanted = {scope.participant or "", *(key for matches in keys.values() for key in matches)}
+    fitting = [key for key in wanted if key and len(key.encode("utf-8")) <= _NAME_BYTES]
     known = table_participants.known(connection, scope.persona, fitting, default)
     speaker = bool(scope.participant) and known[scope.participant or ""].level != "none"
     closed: dict[str, list[str]] = {"": []} if speaker else {}
@@ -156,43 +151,35 @@ def _read_names(connection: Connection, persona: str, names: Sequence[str], defa
     closed = func.coalesce(level, table_participants.LEVELS.index(default) + 1) > 1
     nameless = select(p.participant_key).where(p.persona_id == persona, p.display_name == "", closed)
     keys = connection.execute(nameless).scalars().all()
-    before = select(c.sender_name, c.participant_key).where(
-        c.persona_id == persona, c.participant_key.in_(IDS), c.sender_name.in_(names)
-    )
-    found = [*connection.execute(now), *read_parts(connection.execute, before.distinct(), {}, keys)]
-    return ((row[0], row[1]) for row in found)
+    theirs = (c.persona_id == persona, c.participant_key.in_(IDS), c.sender_name.in_(names))
+    before = select(c.sender_name, c.participant_key).where(*theirs).distinct()
+    yield from (tuple(row) for row in connection.execute(now))
+    yield from (tuple(row) for row in read_parts(connection.execute, before, {}, keys))
 
 
 def archive_entries(db: Database, persona: str, days: float) -> int:
     now = db.clock()
-    old = select(_C.id).where(
-        _C.persona_id == persona, _C.archived_at.is_(None), _C.timestamp <= now - timedelta(days=days)
-    )
-    return _set_hidden(db, persona, old, archived_at=now)
+    return _set_archived(db, persona, now, _C.archived_at.is_(None), _C.timestamp <= now - timedelta(days=days))
 
 
-def unarchive_entries(db: Database, persona: str, ids: Iterable[int] | None = None) -> int:
-    hidden = select(_C.id).where(_C.persona_id == persona, _C.archived_at.is_not(None))
-    if ids is not None:
-        hidden = hidden.where(_C.id.in_(sorted(set(ids))))
-    return _set_hidden(db, persona, hidden, archived_at=None)
+def unarchive_entries(db: Database, persona: str, ids: Iterable[int] | None) -> int:
+    chosen = () if ids is None else (_C.id.in_(sorted(set(ids))),)
+    return _set_archived(db, persona, None, _C.archived_at.is_not(None), *chosen)
 
 
-def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
+def _set_archived(db: Database, persona: str, at: datetime | None, *where: Any) -> int:
+    chosen = select(_C.id).where(_C.persona_id == persona, *where)
+
     def work(connection: Connection) -> int:
         ids = connection.execute(chosen).scalars().all()
-        return indexed.set_columns(connection, db, AI_DIARY, persona, ids, **columns)
+        return indexed.set_columns(connection, db, AI_DIARY, persona, ids, archived_at=at)
 
     return db.idempotent_transaction(work, source="ai_diary")
 
 
-def _match_seen(viewer: Viewer) -> tuple[Any, ...]:
-    """Return the SQL conditions for entries that `viewer` may see in the audiences that `viewer` sees."""
-    return _C.persona_id == viewer.scope.persona, AI_DIARY.findable, _C.local_only <= int(viewer.sees_local_only)
-
-
-def _select_visible(viewer: Viewer, row_id: int) -> Any:
-    return select(_C.id).where(*_match_seen(viewer), _C.id == row_id, _C.audience_id.in_(viewer.audiences))
+def _match_seen(viewer: Viewer, audiences: Sequence[int]) -> tuple[Any, ...]:
+    """Return the SQL conditions for entries of these audiences of the viewer."""
+    return AI_DIARY.findable, _C.local_only <= int(viewer.sees_local_only), _C.audience_id.in_(audiences)
 
 
 def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str) -> WriteResult:
@@ -201,11 +188,13 @@ def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str) -> WriteRes
     texts = dict.fromkeys(index_entries.DIARY_TEXTS, "") | {"content": text}
     values: dict[str, Any] = {name: value or None for name, value in texts.items()}
     values |= index_entries.derive_columns(list(texts.values()))
+    seen = _match_seen(viewer, viewer.audiences)
+    visible = select(_C.id).where(_C.persona_id == persona, _C.id == row_id, *seen)
     rows.check_size(values["text_folded"], "the entry's text in its folded form")
 
     def work(connection: Connection) -> WriteResult:
         is_there = indexed.lock(connection, AI_DIARY, persona, [row_id])
-        if not is_there or connection.execute(_select_visible(viewer, row_id)).first() is None:
+        if not is_there or connection.execute(visible).first() is None:
             return WriteResult(False, None, "unchanged")
         indexed.set_columns(connection, db, AI_DIARY, persona, [row_id], **values)
         return WriteResult(True, row_id)
@@ -214,7 +203,8 @@ def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str) -> WriteRes
 
 
 def archive_entry(db: Database, viewer: Viewer, row_id: int) -> bool:
-    return _set_hidden(db, viewer.scope.persona, _select_visible(viewer, row_id), archived_at=db.clock()) > 0
+    seen = _match_seen(viewer, viewer.audiences)
+    return _set_archived(db, viewer.scope.persona, db.clock(), _C.id == row_id, *seen) > 0
 
 
 _COLUMNS = tuple(_C[column.name] for column in fields(DiaryEntry))
@@ -230,7 +220,7 @@ def read_newest(
     person: str | None = None,
 ) -> list[DiaryEntry]:
     """Return visible entries, newest first, ties by the higher id."""
-    where = [*_match_seen(viewer)]
+    where: list[Any] = [_C.persona_id == viewer.scope.persona]
     if since is not None:
         where.append(_C.timestamp > since)
     if tags:
@@ -241,7 +231,7 @@ def read_newest(
     # A few audiences are read one by one along the index; a single query would sort all entries.
     few = len(viewer.audiences) <= _FEW
     parts = [[a] for a in viewer.audiences] if few else list(chunks(viewer.audiences))
-    entries = [_read_entry(row) for part in parts for row in db.read(newest.where(_C.audience_id.in_(part)))]
+    entries = [_read_entry(row) for part in parts for row in db.read(newest.where(*_match_seen(viewer, part)))]
     entries.sort(key=lambda e: (e.timestamp is not None, e.timestamp, e.id), reverse=True)
     return entries[:most]
 

@@ -7,7 +7,7 @@ numbers in the database at each read.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from ..access import table_participants, tombstones
@@ -121,14 +121,21 @@ def forget(
     is_bare = kind == "participant" and "/" not in str(key)
     if dry_run or is_bare:
         counted = table.forget_target(call.db, call.persona, kind, key, dry_run=True)
-        if is_bare and not any(counted.counts.values()):
-            _check_bare_id(call, str(key))
+        if is_bare and not any(counted.counts.values()) and table.is_on_interface(call.db, call.persona, str(key)):
+            raise MessageError(
+                f"participant is {key!r}, an id without its interface, and nothing is stored under it alone. "
+                f"Write it as interface/id, such as {f'web/{key}'!r}.",
+                fields=("participant",),
+            )
         if dry_run:
             return Forgotten(counted.counts, dry_run=True, operations=counted.operations)
     # 2. its rows, and rows that other writers are storing
     done = _delete_rows(call, kind, key)
     # 3. caches and files
-    _empty_caches(call, done.shown)
+    shown_texts.forget_turns(call.db, call.persona, done.shown)
+    call.db.caches.get(tags_table.CACHE, {}).pop(call.persona, None)
+    call.db.caches.pop(HELD, None)
+    forget_texts()
     written: list[str] = []
     out_of_reach: list[str] = []
     if any(done.counts.values()):
@@ -168,16 +175,6 @@ def _read_target(
     return "memory", read_id(memory)
 
 
-def _check_bare_id(call: Call, key: str) -> None:
-    """Raise MessageError if an id without interface has no rows, but a participant on an interface has this id."""
-    if table.is_on_interface(call.db, call.persona, key):
-        raise MessageError(
-            f"participant is {key!r}, an id without its interface, and nothing is stored under it alone. "
-            f"Write it as interface/id, such as {'web/' + key!r}.",
-            fields=("participant",),
-        )
-
-
 def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
     """Delete the target's rows, then the rows that other writers stored meanwhile; return the sums of all counts."""
     db, persona, cutoff = call.db, call.persona, call.db.ids.one()
@@ -194,12 +191,3 @@ def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
         counts = {name: count + late.counts[name] for name, count in done.counts.items()}
         done = done._replace(counts=counts, operations=done.operations + late.operations, shown=done.shown | late.shown)
     return done
-
-
-def _empty_caches(call: Call, forgotten: Collection[str]) -> None:
-    """Empty this process's caches of a persona's texts, words and ids; `forgotten` holds rows as `source number/id`."""
-    db, persona = call.db, call.persona
-    shown_texts.forget_turns(db, persona, forgotten)
-    db.caches.get(tags_table.CACHE, {}).pop(persona, None)
-    db.caches.pop(HELD, None)
-    forget_texts()

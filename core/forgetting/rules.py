@@ -51,8 +51,7 @@ class Person:
             return False
         low = fold(text)
         parts = {part for name in self.folded for n, part in enumerate(name.split()) if n == 0 or _is_telling(part)}
-        wanted = self.folded | parts | {fold(key) for key in self.keys}
-        return any(_stands_in(each, low) for each in wanted)
+        return any(_stands_in(each, low) for each in (*self.folded, *parts, *map(fold, self.keys)))
 
 
 def _is_telling(part: str) -> bool:  # `quill`, not `von`
@@ -70,12 +69,13 @@ def _stands_in(name: str, text: str) -> bool:
 def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person, *, by_name: bool) -> list[Any]:
     """Return a diary entry's `involved` without the forgotten person; `by_name` also removes names and bare ids."""
     known = tuple(interfaces)
-    return [
-        each
-        for each in involved
-        if not ("/" in str(each) and person.is_id(each, ""))
-        and not (by_name and (person.is_name(each) or any(person.is_id(each, interface) for interface in known)))
-    ]
+
+    def is_person(each: Any) -> bool:
+        if "/" in str(each) and person.is_id(each, ""):
+            return True
+        return by_name and (person.is_name(each) or any(person.is_id(each, interface) for interface in known))
+
+    return [each for each in involved if not is_person(each)]
 
 
 def without_reply(

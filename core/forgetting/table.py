@@ -40,8 +40,6 @@ _TABLES = {entry: metadata.tables[entry.table] for entry in REGISTRY if entry.pe
 _PARTICIPANTS = [
     table.c[name] for each, table in _TABLES.items() if table is not audiences for name in each.participant
 ]
-
-
 _P, _K, _A = participants.c, conversations.c, audiences.c
 _NAMES = (
     (_P.display_name, _P.participant_key),
@@ -85,7 +83,6 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
         if +removal.counts:
             people, conversations = owner.person.keys, owner.conversations
             tombstones.keep(removal.connection, db, persona, people=people, conversations=conversations)
-        finish(removal)
         return owner
 
     return _run(db, persona, delete_target, dry_run=dry_run)
@@ -96,7 +93,6 @@ def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:
 
     def delete_late(removal: Removal) -> Owner:
         _delete_rows(removal, owner, _find_owned(removal, owner, before), before)
-        finish(removal)
         return owner
 
     return _run(db, persona, delete_late)
@@ -106,6 +102,7 @@ def _run(db: Database, persona: str, delete_rows: Callable[[Removal], Owner], *,
     def work(connection: Connection) -> Done:
         removal = Removal(connection, db, persona)
         owner = delete_rows(removal)
+        finish(removal)
         counts = {entry.table: removal.counts[entry.table] for entry in REGISTRY}
         done = Done(counts, removal.operations, owner, frozenset(removal.shown))
         if dry_run:
@@ -130,7 +127,6 @@ def remove_items(removal: Removal, ids: Collection[int]) -> None:
     table_sources.close_sources(removal.connection, removal.persona, items)
     table_items.remove_items(removal, items)
     _withdraw_answers(removal, {MEMORIES: items})
-    finish(removal)
 
 
 def finish(removal: Removal) -> None:
@@ -252,11 +248,11 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
     """Delete the audiences of `rooms` that have no rows left, and their entries in the search tables."""
     connection, persona = removal.connection, removal.persona
     tables = [table for table in _TABLES.values() if "audience_id" in table.c and table is not audiences]
+    own = [table for table in tables if "persona_id" in table.c]
     for room in sorted(rooms):
         audience_table.lock(connection, persona, room)
-        own = [table for table in tables if "persona_id" in table.c]
-        standing = (select(t.c.audience_id).where(t.c.persona_id == persona, t.c.audience_id == room) for t in own)
-        if any(connection.execute(each.limit(1)).first() is not None for each in standing):
+        standing = (select(literal(1)).where(t.c.persona_id == persona, t.c.audience_id == room).limit(1) for t in own)
+        if any(map(removal.read_rows, standing)):
             continue
         for table in tables:
             if table not in own:
@@ -271,14 +267,12 @@ def find_owner(removal: Removal, kind: str, key: str) -> Owner:
     """Find the owner (person, conversation or server) with this key, and lock its rows against other writers."""
     if kind == "participant":
         return _find_person(removal, key)
-    if kind == "conversation":
-        owner = Owner(conversations=frozenset({key}))
-    else:
-        of_server = removal.find_values(_K.conversation_key, _K.server_id == key)
+    keys, rooms = {key}, set[int]()
+    if kind == "server":
+        keys = removal.find_values(_K.conversation_key, _K.server_id == key)
         rooms = removal.find_values(_A.audience_id, _A.server_id == key)
-        owner = Owner(conversations=frozenset(of_server), audiences=frozenset(rooms))
-    lock_conversations(removal, owner.conversations)
-    return owner
+    lock_conversations(removal, keys)
+    return Owner(conversations=frozenset(keys), audiences=frozenset(rooms))
 
 
 def _find_person(removal: Removal, participant: str) -> Owner:

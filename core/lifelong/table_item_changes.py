@@ -148,5 +148,7 @@ def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[i
 
 def purge(connection: Connection, db: Database, persona: str, rows: Sequence[Any]) -> int:
     """Delete items permanently, with the items they replaced, index rows, and everything made from them."""
-    forgetting.remove_items(Removal(connection, db, persona), [row.id for row in rows])
+    removal = Removal(connection, db, persona)
+    forgetting.remove_items(removal, [row.id for row in rows])
+    forgetting.finish(removal)
     return len(rows)

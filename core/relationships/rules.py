@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from typing_extensions import TypedDict  # pydantic reads this one on every Python
 
@@ -19,7 +19,6 @@ MOST_MOVED = 1000
 """Larger changes are cut to this number, which moves any value to a bound and fits every column."""
 NAME_CHARS = 255
 MOST_LISTED = 500
-_DAY = timedelta(days=1)
 
 
 class Relationship(TypedDict):
@@ -55,9 +54,7 @@ class RelationshipResult(WriteResult):
 
 def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
     """Return the whole days since the last interaction, minus the days `counted` in the stored affinity already."""
-    if last_interaction is None:
-        return 0
-    return max(0, (now - last_interaction) // _DAY - counted)
+    return 0 if last_interaction is None else max(0, (now - last_interaction).days - counted)
 
 
 def decay(base: int, days: int, decay_days: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
+from itertools import count
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, exists, func, select, update
@@ -50,11 +51,9 @@ IDENTITIES = (
     .where(MINE.c.persona_id == PERSONA, MINE.c.participant_key == USER)
     .order_by(LINKED.c.participant_key)
 )
-ROWS = (
-    select(*COLUMNS)
-    .where(_U.persona_id == PERSONA, _U.user_id.in_(bindparam("keys", expanding=True, type_=Key(255))))
-    .order_by(*_NEWEST)
-)
+_IS_PARTICIPANT = (_U.persona_id == participants.c.persona_id) & (_U.user_id == participants.c.participant_key)
+_OF_PERSON = _U.user_id.in_(bindparam("keys", expanding=True, type_=Key(255)))
+ROWS = select(*COLUMNS).where(_U.persona_id == PERSONA, _OF_PERSON).order_by(*_NEWEST)
 HELD = ROWS.with_for_update()
 
 
@@ -75,23 +74,17 @@ def find(db: Database, persona: str, key: str) -> Row | None:
 def read_recent(db: Database, persona: str, most: int) -> list[Row]:
     """Return one relationship per person, latest interaction first, ties by key; people never met last."""
     person = func.coalesce(participants.c.person_key, _U.user_id, type_=Key(255)).label("person")
-    known = (participants.c.persona_id == _U.persona_id) & (participants.c.participant_key == _U.user_id)
-    chosen = (
-        select(*COLUMNS, person)
-        .select_from(user_relationships.outerjoin(participants, known))
-        .where(_U.persona_id == PERSONA)
-        .order_by(*_NEWEST)
-    )
+    joined = select(*COLUMNS, person).select_from(user_relationships.outerjoin(participants, _IS_PARTICIPANT))
+    chosen = joined.where(_U.persona_id == PERSONA).order_by(*_NEWEST)
     by_person: dict[str, Row] = {}
-    skipped, at_once = 0, most + 20  # few people have linked identities
+    at_once = most + 20  # few people have linked identities
     with db.request_connection():
-        while len(by_person) < most:
+        for skipped in count(0, at_once):
             rows = db.read(chosen.limit(at_once).offset(skipped), {"persona": persona}, source=SOURCE)
             for row in rows:
                 by_person.setdefault(row.person, Row(*row[:-1]))
-            if len(rows) < at_once:
+            if len(rows) < at_once or len(by_person) >= most:
                 break
-            skipped += at_once
     return list(by_person.values())[:most]
 
 
@@ -122,14 +115,11 @@ OTHERS = OWN.numbered(FIRST + 41)
 
 @lru_cache(maxsize=4)
 def _part(shape: Shape[StoredRelationship], family: str) -> CompiledStatement:
-    p = participants.c
-    chosen = select(*shape.columns)
+    p, chosen = participants.c, select(*shape.columns)
     if shape is OWN:
         chosen = chosen.where(_U.persona_id == PERSONA, _U.user_id == USER)
     else:
-        joined = participants.join(
-            user_relationships, (_U.persona_id == p.persona_id) & (_U.user_id == p.participant_key)
-        )
+        joined = participants.join(user_relationships, _IS_PARTICIPANT)
         of_person = (p.persona_id == PERSONA, p.person_key == bindparam("person", type_=Key(255)))
         chosen = chosen.select_from(joined).where(*of_person)
     return CompiledStatement(chosen, family, in_order=True)
@@ -175,19 +165,14 @@ def change(call: Call, key: str, wanted: Change) -> tuple[Row | None, WriteReaso
         new, reason = result
         if reason or new is None:
             return True
-        row = connection.execute(ROWS, {"persona": call.persona, "keys": [new.user_id]}).first()
-        return row is not None and Row(*row) == new
+        return connection.execute(ROWS, {"persona": call.persona, "keys": [new.user_id]}).first() == new
 
     work = partial(_change, call=call, key=key, wanted=wanted, begun=begun)
     return call.db.transaction(work, source=SOURCE, confirm=confirm)
 
 
 def plan_count(call: Call, who: str | None, username: str, role: str) -> Callable[[Connection], None] | None:
-    """Return the function that counts an interaction with a message's sender, for the transaction that stores the
-    message.
-
-    None if no person sent the message.
-    """
+    """Return the function that counts an interaction in the transaction that stores a message; None without sender."""
     if who is None or role != "user":
         return None
 
