@@ -250,15 +250,10 @@ def _read_entry(row: Any) -> DiaryEntry:
     return DiaryEntry(
         id=row.id,
         timestamp=row.timestamp,
-        content=row.content or "",
-        personal_thought=row.personal_thought or "",
-        interaction_summary=row.interaction_summary or "",
-        user_message=row.user_message or "",
+        **{name: getattr(row, name) or "" for name in (*index_entries.DIARY_TEXTS, "chat_id", "thread_id")},
         emotions=tuple(rows.read_list(row.emotions)),
         context_tags=tuple(stored_tags(row.context_tags)),
         involved_users=tuple(rows.read_texts(row.involved_users)),
         interface=row.interface or "unknown",
-        chat_id=row.chat_id or "",
-        thread_id=row.thread_id or "",
         local_only=bool(row.local_only),
     )

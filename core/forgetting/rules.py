@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,14 +66,13 @@ def _stands_in(name: str, text: str) -> bool:
     return re.search(before + re.escape(name) + after, text) is not None
 
 
-def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person, *, by_name: bool) -> list[Any]:
+def left_involved(involved: Sequence[Any], interfaces: Collection[str], person: Person, *, by_name: bool) -> list[Any]:
     """Return a diary entry's `involved` without the forgotten person; `by_name` also removes names and bare ids."""
-    known = tuple(interfaces)
 
     def is_person(each: Any) -> bool:
         if "/" in str(each) and person.is_id(each, ""):
             return True
-        return by_name and (person.is_name(each) or any(person.is_id(each, interface) for interface in known))
+        return by_name and (person.is_name(each) or any(person.is_id(each, interface) for interface in interfaces))
 
     return [each for each in involved if not is_person(each)]
 

@@ -50,8 +50,6 @@ from ..text.search_words import salient_words
 from . import table, table_items, table_quotes, table_stories
 from .table_rows import MADE, Removal
 
-CHANGED = "changed"
-"""Reason stored with the queued consolidation of messages after an edit."""
 EARLIER, LEAST_USES = 100, 5  # messages read for usual words; least number of them with a usual word, or a tenth
 _TAKES_PLACE = (INSTRUCTION, SAVED)
 """Kinds of items that replace older items; when one is deleted, the replaced items become valid again."""
@@ -101,17 +99,15 @@ def _find_usual_words(removal: Removal, line: Line, languages: Sequence[str]) ->
 
 def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:
     rows.check_size(fold(text), "message_text in its folded form")
-    flags = call.settings
 
     def work(removal: Removal, line: Line) -> WriteResult:
-        if not table_lines.is_open(removal.connection, call.persona, line, flags.privacy_default):
+        if not table_lines.is_open(removal.connection, call.persona, line, call.settings.privacy_default):
             return WriteResult(False, row_id, "privacy")
         if line.text == text:
             return WriteResult(False, row_id, "unchanged")
         _rewrite(removal, call, line, text)
-        table_recaps.mark_changed(
-            removal.connection, removal.db, call.persona, line, text, queues=flags.recap_on_message
-        )
+        queues = call.settings.recap_on_message
+        table_recaps.mark_changed(removal.connection, removal.db, call.persona, line, text, queues=queues)
         return WriteResult(True, row_id)
 
     return _change(call, viewer, conversation, row_id, work)
@@ -304,7 +300,7 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
             removal.connection.execute(change.values(source_message_ids=list(others)))
     withdrawn = {message.row_id, *(row.id for row in deleted if row.kind in _TAKES_PLACE)}
     table_items.remove_items(removal, {row.id for row in deleted}, withdrawn=withdrawn)
-    table_items.consolidate_anew(removal, sources, CHANGED)
+    table_items.consolidate_anew(removal, sources, "changed")
 
 
 def _reword(removal: Removal, row_id: int, text: str) -> None:

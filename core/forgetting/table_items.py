@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import bindparam, or_, select
@@ -22,8 +23,6 @@ from ..memories.rules import INSTRUCTION
 from ..messages.table import CONSOLIDATION
 from .table_rows import MADE, Removal
 
-REASON = "forgotten"
-NO_NAMES: Mapping[str, Collection[str]] = {}
 _M, _C, _Z = memories.c, chat_history_cache.c, conversation_summaries.c
 
 
@@ -39,7 +38,7 @@ def remove_items(
     removal: Removal,
     ids: Collection[int],
     messages: Collection[int] = (),
-    names: Mapping[str, Collection[str]] = NO_NAMES,
+    names: Mapping[str, Collection[str]] = MappingProxyType({}),
     *,
     withdrawn: Collection[int] = (),
 ) -> set[int]:
@@ -52,19 +51,18 @@ def remove_items(
     left: set[int] = set()
     """Rows of messages that are kept and are sources of deleted items."""
     if going:
-        chosen = select(_M.id, _M.source_message_ids, _M.provenance, _M.conversation_key).where(
-            _M.persona_id == removal.persona, _M.source_message_ids.is_not(None)
-        )
-        for row in removal.connection.execute(chosen):
-            sources = {source for each in read_list(row.source_message_ids) if (source := find_id(each)) is not None}
-            here = names.get(row.conversation_key, ())
-            is_named = any(str(each) in here for each in read_list(row.source_message_ids))
+        chosen = select(_M.id, _M.source_message_ids, _M.provenance, _M.conversation_key)
+        has_sources = (_M.persona_id == removal.persona, _M.source_message_ids.is_not(None))
+        for row in removal.read_rows(chosen.where(*has_sources)):
+            listed, here = read_list(row.source_message_ids), names.get(row.conversation_key, ())
+            sources = {source for each in listed if (source := find_id(each)) is not None}
+            is_named = any(str(each) in here for each in listed)
             if row.id in deleted or is_named or not sources.isdisjoint(going):
                 deleted.add(row.id)
                 left |= sources if row.provenance in MADE else set()
     _release_replaced(removal, deleted, {*withdrawn, *messages})
     removal.delete_rows(MEMORIES, deleted)
-    consolidate_anew(removal, left - going, REASON)
+    consolidate_anew(removal, left - going, "forgotten")
     return deleted
 
 
@@ -114,7 +112,6 @@ def remove_summaries(removal: Removal, conversation: str, messages: Collection[i
         return
     said = select(_C.id).where(_C.persona_id == removal.persona, _C.interface_path == conversation, _C.timestamp <= at)
     last = removal.connection.execute(said.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1)).scalar()
-    if last is None:
-        return
-    payload = {"summary": removal.db.ids.one(), "last": int(last), "at": at.isoformat()}
-    removal.queue(table_summaries.OPERATION, conversation, payload=payload)
+    if last is not None:
+        payload = {"summary": removal.db.ids.one(), "last": int(last), "at": at.isoformat()}
+        removal.queue(table_summaries.OPERATION, conversation, payload=payload)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from sqlalchemy import String, cast, func, null, or_, select, update
 
 from ..access import table_conversations
 from ..access.rules import mark_participant, split_key
+from ..base.groups import group
 from ..database.compiled import AT_ONCE, chunks
 from ..database.rows import read_list, read_object, short_interface
 from ..database.schema import ai_diary, audiences, chat_history_cache, conversations, memory_jobs
@@ -48,11 +49,9 @@ def clean_diary(removal: Removal, person: Person) -> set[int]:
         if not left:
             deleted.add(row.id)
             continue
-        values: dict[str, Any] = {"involved_users": left, "participant_keys": keys or null(), "user_message": null()}
-        for name in ("personal_thought", "interaction_summary"):
-            if person.is_in(getattr(row, name)):
-                values[name] = null()
-        changed[row.id] = values
+        names = [name for name in ("personal_thought", "interaction_summary") if person.is_in(getattr(row, name))]
+        dropped = dict.fromkeys((*names, "user_message"), null())
+        changed[row.id] = {"involved_users": left, "participant_keys": keys or null(), **dropped}
     removal.delete_rows(AI_DIARY, deleted)
     change_entries(removal, changed)
     return deleted | changed.keys()
@@ -68,16 +67,14 @@ def find_entries(removal: Removal, person: Person) -> Iterator[tuple[Any, list[A
     rooms |= removal.find_values(conversations.c.audience_id, direct.is_not(None), direct.not_in(theirs))
     interfaces = {split_key(key)[0] for key in person.keys}
     own = {*person.keys, *map(mark_participant, person.keys)}
-    by_short: dict[str, set[str]] = {}
-    for name in interfaces:
-        by_short.setdefault(short_interface(name), {short_interface(name)}).add(name)
+    by_short = group((short_interface(name), name) for name in interfaces)
     texts = (_D.personal_thought, _D.interaction_summary)
     chosen = select(_D.id, _D.audience_id, _D.interface, _D.involved_users, _D.participant_keys, *texts).where(
         _D.persona_id == removal.persona, or_(_D.involved_users.is_not(None), _D.participant_keys.is_not(None))
     )
     for row in _pages(removal, chosen, _D.id):
         involved, of_other = read_list(row.involved_users), row.audience_id in rooms
-        here = by_short.get(row.interface, {row.interface})
+        here = {row.interface, *by_short.get(row.interface, ())}
         left = rules.left_involved(involved, here, person, by_name=person.is_known and not of_other)
         stored = read_list(row.participant_keys)
         keys = [key for key in stored if of_other or key not in own]
@@ -95,9 +92,8 @@ def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[
     for conversation, platform_ids in names.items():
         facts = table_conversations.find(removal.connection, removal.persona, conversation)
         here = [] if facts is None else removal.read_rows(chosen.where(table_conversations.said_in(AI_DIARY, facts)))
-        entries |= {
-            row.id for row in here if any(str(each) in platform_ids for each in read_list(row.source_message_ids))
-        }
+        listed = ((row.id, map(str, read_list(row.source_message_ids))) for row in here)
+        entries |= {row for row, sources in listed if not set(platform_ids).isdisjoint(sources)}
     return entries
 
 
@@ -118,16 +114,13 @@ def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -
     connection, persona = removal.connection, removal.persona
     for part in chunks(sorted(changed)):
         old = indexed.lock(connection, AI_DIARY, persona, part)
-        texts = select(_D.id, *(_D[name] for name in index_entries.DIARY_TEXTS)).where(
-            _D.persona_id == persona, _D.id.in_(part)
-        )
-        stored = {row.id: row._mapping for row in removal.read_rows(texts)}
+        texts = select(_D.id, *(_D[name] for name in index_entries.DIARY_TEXTS))
+        stored = {row.id: row._mapping for row in removal.read_in(texts, _D.id, part)}
         new = []
         for row in old:
             values = {name: value if isinstance(value, str) else "" for name, value in changed[row.id].items()}
-            folded = index_entries.fold_texts(
-                [({**stored[row.id], **values})[n] or "" for n in index_entries.DIARY_TEXTS]
-            )
+            now = {**stored[row.id], **values}
+            folded = index_entries.fold_texts([now[name] or "" for name in index_entries.DIARY_TEXTS])
             mine = (_D.persona_id == persona, _D.id == row.id)
             connection.execute(update(ai_diary).where(*mine).values(**changed[row.id], text_folded=folded))
             new.append(replace(row, folded=folded))
@@ -140,51 +133,35 @@ def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -
 
 def clean_replies(removal: Removal, person: Person, deleted: Collection[int]) -> None:
     """Remove reply notes about the person from other people's messages."""
-    ids, texts = _quotable(removal, deleted)
-
-    def drop_reply(row: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
-        here = row.interface_path
-        if row.id in deleted:
-            return None
-        return rules.without_reply(metadata, here, person, ids.get(here, ()), texts.get(here, ()))
-
-    _change_metadata(removal, drop_reply)
+    chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said"))
+    rows = removal.read_in(chosen, _C.id, deleted)
+    ids = group((row.interface_path, row.message_id) for row in rows if row.message_id)
+    texts = group((row.interface_path, row.said) for row in rows if (row.said or "").strip())
+    for row, metadata in _read_replies(removal):
+        if row.id not in deleted:
+            here = row.interface_path
+            left = rules.without_reply(metadata, here, person, {*ids.get(here, ())}, {*texts.get(here, ())})
+            _update_metadata(removal, row.id, left)
 
 
 def change_replies(removal: Removal, conversation: str, message_id: str | None, old: str, new: str | None) -> None:
     """In replies to a message, replace the quote of its text `old` by `new`; if `new` is None, remove the quote."""
-
-    def change_quote(_: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
-        return rules.change_quote(metadata, message_id, old, new)
-
-    _change_metadata(removal, change_quote, _C.interface_path == conversation)
+    for row, metadata in _read_replies(removal, _C.interface_path == conversation):
+        _update_metadata(removal, row.id, rules.change_quote(metadata, message_id, old, new))
 
 
-def _change_metadata(
-    removal: Removal, change: Callable[[Any, dict[str, Any]], dict[str, Any] | None], *where: Any
-) -> None:
-    """Call `change` for each reply and store the metadata that it returns; None leaves the reply unchanged."""
+def _read_replies(removal: Removal, *where: Any) -> list[tuple[Any, dict[str, Any]]]:
     noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
     chosen = select(_C.id, _C.interface_path, _C.metadata).where(_C.persona_id == removal.persona, noted, *where)
-    for row in list(_pages(removal, chosen, _C.id)):
-        left = change(row, read_object(row.metadata) or {})
-        if left is not None:
-            mine = (_C.persona_id == removal.persona, _C.id == row.id)
-            written = update(chat_history_cache).where(*mine).values(metadata=left or null())
-            removal.counts[chat_history_cache.name] += int(removal.connection.execute(written).rowcount)
+    return [(row, read_object(row.metadata) or {}) for row in _pages(removal, chosen, _C.id)]
 
 
-def _quotable(removal: Removal, deleted: Collection[int]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Return (platform ids of deleted messages, texts of deleted messages), each grouped by conversation."""
-    ids: dict[str, set[str]] = {}
-    texts: dict[str, set[str]] = {}
-    chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said"))
-    for row in removal.read_in(chosen, _C.id, deleted):
-        if row.message_id:
-            ids.setdefault(row.interface_path, set()).add(row.message_id)
-        if (row.said or "").strip():
-            texts.setdefault(row.interface_path, set()).add(row.said)
-    return ids, texts
+def _update_metadata(removal: Removal, row_id: int, metadata: dict[str, Any] | None) -> None:
+    """Store a message's new metadata; None leaves it unchanged."""
+    if metadata is not None:
+        mine = (_C.persona_id == removal.persona, _C.id == row_id)
+        written = update(chat_history_cache).where(*mine).values(metadata=metadata or null())
+        removal.counts[chat_history_cache.name] += int(removal.connection.execute(written).rowcount)
 
 
 # Messages handed in with an operation

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import func, select, update
 
+from ..base.groups import group
 from ..database.compiled import IDS, execute_parts
 from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
@@ -31,7 +32,10 @@ def delete_parts(removal: Removal, conversation: str, messages: Collection[int],
     With `edited`, the messages changed but still exist, and recaps that a person wrote are kept. Call this before the
     operations about deleted messages are removed, since their scenes get operations about other messages.
     """
-    story = _read_story(removal, conversation)
+    scenes = removal.find_values(_S.id, _S.conversation_key == conversation)
+    if not scenes and not removal.find_values(_V.version, _V.conversation_key == conversation):
+        return
+    story = read_layout(removal.connection.execute, removal.persona, conversation)
     first = _find_first(story, messages)
     if first is None:
         return
@@ -53,25 +57,14 @@ def delete_parts(removal: Removal, conversation: str, messages: Collection[int],
     _queue(removal, conversation, breaks, list(open_recaps)[-1:], running=ended and not is_empty)
 
 
-def _read_story(removal: Removal, conversation: str) -> Layout:
-    """Return a conversation's messages and scenes in order; an empty layout without scenes and running recap."""
-    scene = select(_S.id).where(_S.persona_id == removal.persona, _S.conversation_key == conversation).limit(1)
-    version = select(_V.version).where(_V.persona_id == removal.persona, _V.conversation_key == conversation).limit(1)
-    if not removal.read_rows(scene) and not removal.read_rows(version):
-        return Layout()
-    return read_layout(removal.connection.execute, removal.persona, conversation)
-
-
 def _find_first(story: Layout, messages: Collection[int]) -> int | None:
     """Return the lowest index that any of the messages ever had; None if the conversation has none of the messages.
 
     The index may be higher now: an import of an older chat inserts messages before them.
     """
-    here = [row for row in story.rows if row in messages]
-    if not here:
-        return None
-    oldest = min(here)
-    return sum(1 for row in story.rows[: story.rows.index(here[0])] if row < oldest)
+    here = [at for at, row in enumerate(story.rows) if row in messages]
+    oldest = min((story.rows[at] for at in here), default=0)
+    return sum(row < oldest for row in story.rows[: here[0]]) if here else None
 
 
 def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> list[Scene]:
@@ -80,7 +73,9 @@ def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> 
     A scene begins after the nearest earlier scene with a recap. If that earlier scene got its first recap later, this
     scene's recap covers the messages of both.
     """
-    made = _read_first_recaps(removal, [scene.id for scene in story.scenes])
+    recaps = removal.read_in(select(_R.scene_id, _R.created_at), _R.scene_id, [scene.id for scene in story.scenes])
+    times = group((row.scene_id, row.created_at or datetime.min.replace(tzinfo=UTC)) for row in recaps)
+    made = {scene_id: (min(created), scene_id) for scene_id, created in times.items()}  # the id orders equal times
     found, begins = [], dict[int, int]()
     for scene, end in zip(story.scenes, story.ends, strict=True):
         own = made.get(scene.id)
@@ -90,15 +85,6 @@ def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> 
         if own is not None:
             begins[scene.id] = end + 1
     return found
-
-
-def _read_first_recaps(removal: Removal, ids: Collection[int]) -> dict[int, tuple[datetime, int]]:
-    """Return, for each scene id, (time, id) of its first recap; the id orders equal times."""
-    made: dict[int, tuple[datetime, int]] = {}
-    for row in removal.read_in(select(_R.scene_id, _R.created_at), _R.scene_id, ids):
-        at = (row.created_at or datetime.min.replace(tzinfo=UTC), row.scene_id)
-        made[row.scene_id] = min(at, made.get(row.scene_id, at))
-    return made
 
 
 def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], deleted: Collection[int]) -> None:
@@ -154,14 +140,14 @@ def _show_scenes(removal: Removal, conversation: str, story: Layout, changed: Co
     connection, persona = removal.connection, removal.persona
     if table_running.find_current_number(connection.execute, persona, conversation) is not None:
         return
-    kept = [
-        (scene, CoveredScene(scene.id, end, scene.recap_index))
-        for scene, end in zip(story.scenes, story.ends, strict=True)
-        if scene.recap_index is not None and scene not in changed
-    ]
-    text = add_lines("", [": ".join(filter(None, (scene.name, scene.recap))) for scene, _ in kept])
-    if text:
-        version = RecapPlan(None, tuple(covered for _, covered in kept)).build_version(text, "extract")
+    covered = []
+    lines = []
+    for scene, end in zip(story.scenes, story.ends, strict=True):
+        if scene.recap_index is not None and scene not in changed:
+            covered.append(CoveredScene(scene.id, end, scene.recap_index))
+            lines.append(": ".join(filter(None, (scene.name, scene.recap))))
+    if text := add_lines("", lines):
+        version = RecapPlan(None, tuple(covered)).build_version(text, "extract")
         table_running.insert_version(connection, removal.db, Scope(persona, conversation), version)
 
 

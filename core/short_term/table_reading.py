@@ -23,7 +23,6 @@ from .table import SOURCE, read_items, read_name
 Which = Literal["person", "server", "channel"]
 """person: entries of a person, with all linked identities, in other channels. server: the newest entry of every other
 channel of a server. channel: the summaries of one channel, of this user's entry and of the server's entries."""
-_ALL = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Lookup:
     """Participant key, or server id."""
     channel: str = ""
     """The channel to leave out; for `channel`, the channel to read."""
-    most: int = _ALL
+    most: int = 2**31 - 1
     server: str = ""
     """For `channel`: the server whose entries are read besides the user's."""
     trusted: bool = False
@@ -102,16 +101,9 @@ def _match_parent() -> Any:
 
 
 def _build_values(viewer: Viewer, lookup: Lookup, since: Since) -> dict[str, Any]:
-    return viewer.bound | {
-        "entry_since": since.entry,
-        "summary_since": since.summary,
-        "since": min(since),
-        "owner": lookup.owner,
-        "server": lookup.server,
-        "channel": lookup.channel,
-        "most": lookup.most,
-        "lineage": lookup.lineage,
-    }
+    times = {"entry_since": since.entry, "summary_since": since.summary, "since": min(since)}
+    names = ("owner", "server", "channel", "most", "lineage")
+    return viewer.bound | times | {name: getattr(lookup, name) for name in names}
 
 
 def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Entry]:
