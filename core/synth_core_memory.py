@@ -28,8 +28,6 @@ from .text import remember_phrases as remember
 from .text.hits import content_digest
 from .text.host_values import newest_items
 
-AUTHOR = "synth"
-DEFAULT_TAGS = ("auto", "interazione")
 SearchMode = Literal["best", "all"]
 """best: the hits with the best scores, newest first. all: a page of the best 200 matches, oldest first."""
 
@@ -283,20 +281,16 @@ def silently_record_memory(
     texts = newest_items(recalled, "recalled")
     for text in (each for each in texts if not isinstance(each, str)):
         raise MessageError.of_type("An item of recalled", text, "a text")
-    own, named = _read_scope(scope)
-    call = open_call(db, settings, own)
+    if scope is not None and not isinstance(scope, (str, Scope)):
+        raise MessageError.of_type("scope", scope, "a prompt_engine.scope.Scope, or a text as the label")
+    call = open_call(db, settings, None if isinstance(scope, str) else scope)
     sources = table_sources.find_sources(call.db, call.scope, message_id)
     memory = new_item.read(
-        user_text,
-        now=call.db.clock(),
-        author=AUTHOR,
-        source=source,
-        tags=list(DEFAULT_TAGS) if tags is None else tags,
-        label=label or named or "general",
-        response_text=response_text,
-        timestamp=sources.at,
-        source_message_ids=sources.ids,
-    )
+        user_text, now=call.db.clock(), author="synth", source=source,
+        tags=["auto", "interazione"] if tags is None else tags,
+        label=label or (scope if isinstance(scope, str) else "") or "general",
+        response_text=response_text, timestamp=sources.at, source_message_ids=sources.ids,
+    )  # fmt: skip
     if memory is None:
         return WriteResult(False, None, "empty")
     if memory.source.strip().lower() in NOT_SAID:
@@ -315,12 +309,3 @@ def _ask_hook(function: Callable[..., Any], call: Call, memory: NewMemory, messa
     given = hooks.call(function, {**arguments, "db": call.db, "settings": call.settings})
     row_id = given if isinstance(given, int) and not isinstance(given, bool) else None
     return WriteResult(True, row_id, notes=memory.notes)
-
-
-def _read_scope(scope: str | Scope | None) -> tuple[Scope | None, str]:
-    """Return (scope, label): a text passed as `scope` is the label, and then there is no scope."""
-    if scope is None or isinstance(scope, Scope):
-        return scope, ""
-    if not isinstance(scope, str):
-        raise MessageError.of_type("scope", scope, "a prompt_engine.scope.Scope, or a text as the label")
-    return None, scope

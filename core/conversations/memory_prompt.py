@@ -14,7 +14,7 @@ from ..calls.call import CallOptions, load_viewer, open_call
 from ..config import Settings
 from ..context.lines import NameLabels
 from ..errors import MessageError, StoreError
-from ..memories.rules_modes import MODES
+from ..memories.rules import MODES
 from ..shapes import LoadedMemory, RecentConversation
 from ..templates.render import Renderer
 from ..text import times

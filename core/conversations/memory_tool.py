@@ -23,7 +23,7 @@ from ..base.hints import shown
 from ..calls.call import Call, CallOptions, open_call, settings_of
 from ..config import Settings
 from ..errors import MessageError, StoreError
-from ..memories.rules_modes import MODES, asked_before
+from ..memories.rules import MODES, asked_before
 from ..shapes import ToolAnswer, ToolCall, ToolForm
 from ..templates.words import phrases_for
 from ..text.folding import clean

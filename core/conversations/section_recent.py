@@ -8,7 +8,7 @@ from ..context.context import LITE_RECENT
 from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.compiled import Branch
-from ..memories.rules_modes import MODES
+from ..memories.rules import MODES
 from . import table_summaries
 from .rules_summaries import format_time
 

@@ -13,7 +13,7 @@ from ..context.lines import NameLabels, mark_opening, stamp_day
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.compiled import Branch
 from ..memories import section_instructions
-from ..memories.rules_modes import MODES
+from ..memories.rules import MODES
 from ..shapes import LeftOut
 from ..text import times
 from ..text.folding import collapsed, fold, join_lines

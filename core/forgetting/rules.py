@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ..access.rules import split_key
@@ -31,10 +32,10 @@ class Person:
     """Names of these identities, as stored in rows."""
     is_known: bool = True
     """Whether rows have one of the keys; if not, the key's id may be the name of somebody else."""
-    folded: frozenset[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "folded", frozenset(filter(None, (fold(name).strip() for name in self.names))))
+    @cached_property
+    def folded(self) -> frozenset[str]:
+        return frozenset(filter(None, (fold(name).strip() for name in self.names)))
 
     def is_id(self, value: object, interface: str) -> bool:
         if isinstance(value, bool) or not isinstance(value, (str, int)):

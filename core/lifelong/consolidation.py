@@ -41,10 +41,8 @@ from .table_windows import Window
 
 DEEP_OPERATION = "DEEP_CONSOLIDATION"
 TEMPLATE, DEEP_TEMPLATE = "consolidation.txt.j2", "deep_consolidation.txt.j2"
-AUTHOR = "synth"
 PIECE_CHARS = 24_000
 """Maximum number of characters of messages in one question to a model; longer texts take several questions."""
-DEEP_TAG = "deep"
 DEEP_WINDOW = 200
 """Number of newest messages, of a conversation or of the whole persona, that deep consolidation reads."""
 TRIES = 3
@@ -168,25 +166,17 @@ def iter_pieces(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 
 def _build_items(call: Call, facts: Sequence[Fact], provenance: Provenance, *, deep: bool) -> Items:
-    now = call.db.clock()
+    now, source = call.db.clock(), "deep_consolidation" if deep else "consolidation"
     items = []
     for fact in facts:
         at = fact.at or now
         item = new_item.read(
-            fact.text,
-            now=now,
-            author=AUTHOR,
-            source="deep_consolidation" if deep else "consolidation",
-            timestamp=at,
-            tags=[*fact.tags, *([DEEP_TAG] if deep else [])],
-            tier=fact.tier,
-            kind=fact.kind,
-            provenance=provenance,
-            importance=fact.importance,
-            source_message_ids=list(fact.sources) or None,
+            fact.text, now=now, author="synth", source=source, timestamp=at, tier=fact.tier, kind=fact.kind,
+            provenance=provenance, importance=fact.importance, source_message_ids=list(fact.sources) or None,
+            tags=[*fact.tags, *(["deep"] if deep else [])],
             emotion=fact.text[:50] if fact.kind == "Emotions" and provenance == "model" else None,
             expires_at=expires_at(at, call.settings.session_ttl_sec) if fact.tier == "session" else None,
-        )
+        )  # fmt: skip
         if item is not None:
             items.append((fact, item))
     row_ids = call.db.ids.take(len(items))

@@ -120,30 +120,26 @@ def set_pinned(connection: Connection, db: Database, persona: str, rows: Sequenc
 def retag(
     connection: Connection, db: Database, persona: str, rows: Sequence[Any], *, add: Sequence[str], remove: set[str]
 ) -> int:
-    changed = {}
+    wanted = {}
     for row in rows:
         old = stored_tags(row.tags)
         new = list(dict.fromkeys([tag for tag in old if tag not in remove] + [tag for tag in add if tag not in old]))
         if new != old:
-            changed[row.id] = new
-    _set_tags(connection, db, persona, changed)
-    return len(changed)
-
-
-def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[int, list[str]]) -> None:
+            wanted[row.id] = new
     raised: Counter[str] = Counter()
     lowered: Counter[str] = Counter()
     statement = indexed.change_row(MEMORIES, ("tags", "updated_at"))
     for part in chunks(sorted(wanted)):
-        old = indexed.lock(connection, MEMORIES, persona, part)
-        indexed.exchange(connection, db, MEMORIES, old, [replace(each, tags=tuple(wanted[each.id])) for each in old])
-        for each in old:
+        held = indexed.lock(connection, MEMORIES, persona, part)
+        indexed.exchange(connection, db, MEMORIES, held, [replace(each, tags=tuple(wanted[each.id])) for each in held])
+        for each in held:
             new = wanted[each.id]
             connection.execute(statement, {"whose": persona, "which": each.id, "tags": new, "updated_at": db.clock()})
             raised += Counter(new) - Counter(each.tags)
             lowered += Counter(each.tags) - Counter(new)
     tags.lower(connection, persona, lowered)
     tags.raise_uses(connection, db, persona, raised)
+    return len(wanted)
 
 
 def purge(connection: Connection, db: Database, persona: str, rows: Sequence[Any]) -> int:

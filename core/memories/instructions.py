@@ -20,8 +20,8 @@ from ..text.remember_phrases import (
     may_state,
     read_statements,
 )  # fmt: skip
+from .rules import MODES
 from .rules_instructions import Instruction
-from .rules_modes import MODES
 from .section_instructions import is_recorded
 
 _GROUPS = ("wishes", "endings", "stops", "permits", THAT_WISH, THAT_RULE)

@@ -1,8 +1,10 @@
-"""Rules for memory items: reading a host's values, kinds, importance, and how long items are kept."""
+"""Rules for memory items: reading a host's values, kinds, importance, how long items are kept, modes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
@@ -11,6 +13,7 @@ from ..base.wire_ids import find_whole
 from ..errors import MessageError
 from ..text.folding import fold
 from ..text.host_values import newest_items, word_at
+from ..text.remember_phrases import Phrases, is_request, says_something
 
 KINDS = (
     "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions", "Mood", "chat", "saved",
@@ -150,3 +153,35 @@ def expires_at(at: datetime, ttl_seconds: int) -> datetime:
         return at + timedelta(seconds=ttl_seconds)
     except OverflowError:
         return at
+
+
+# Modes; docs/conversations.md has the same table
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    reads: bool
+    """Whether prompts show memories."""
+    saves: bool
+    """Whether a model, or the engine for it, may save things said in a conversation; hosts and people may in every
+    mode."""
+    how: Literal["tool", "before", "-"]
+    """When a memory is saved. tool: when the model calls it. before: from the message, before its answer. -: never"""
+
+
+MODES: Mapping[str, Mode] = {
+    "agent": Mode(True, True, "tool"),
+    "plus": Mode(True, True, "before"),
+    "basic": Mode(True, False, "-"),
+    "project": Mode(False, False, "-"),
+}
+_CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORECASE)
+
+
+def asked_before(text: str, known: Sequence[Phrases]) -> tuple[str, Literal["@memory", "phrase"]] | None:
+    """Return the text that a message asks to save, and whether it asks by `@memory` or by a phrase; else None."""
+    call = _CALL.search(text)
+    if call is None:
+        return (text, "phrase") if is_request(text, known) and says_something(text, known) else None
+    parts = (text[call.end() :].strip(), text[: call.start()].strip())
+    return next((part for part in parts if says_something(part, known)), ""), "@memory"

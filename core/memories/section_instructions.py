@@ -15,8 +15,8 @@ from ..shapes import LeftOut
 from ..text import times
 from ..text.remember_phrases import MEDICAL
 from . import table_instructions
+from .rules import MODES
 from .rules_instructions import choose_holding
-from .rules_modes import MODES
 
 KEY = "standing_wishes"
 INSTRUCTIONS_IN_PROMPT = 20

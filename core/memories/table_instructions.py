@@ -78,16 +78,11 @@ def record_instructions(
     new = []
     for instruction in instructions:
         memory = new_item.read(
-            instruction.text,
-            now=at,
-            author="user",
-            source=source,
-            tags=[],
-            kind=INSTRUCTION,
+            instruction.text, now=at, author="user", source=source, tags=[], kind=INSTRUCTION,
             pinned=True,  # so that it is never pruned
             source_message_ids=list(sources) if sources else None,
             metadata={"topics": sorted(instruction.held_topics)},
-        )
+        )  # fmt: skip
         assert memory is not None
         new.append((instruction, memory))
     if not new:

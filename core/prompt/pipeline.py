@@ -39,7 +39,7 @@ from ..database.rows import read_object
 from ..database.sources import AI_DIARY, BY_NAME, CHAT, MEMORIES
 from ..errors import PromptTooLargeError
 from ..memories import section_instructions, shown_texts
-from ..memories.rules_modes import MODES
+from ..memories.rules import MODES
 from ..relationships import section as section_relationship
 from ..search.query import MOST_ASKED_CHARS, fold_words
 from ..shapes import Hit

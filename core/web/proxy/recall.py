@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...calls.call import Call
-from ...memories.rules_modes import MODES
+from ...memories.rules import MODES
 from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest

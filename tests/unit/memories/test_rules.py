@@ -12,8 +12,7 @@ from core.config.flags import MemoryMode
 from core.conversations.memory_tool import NAME, is_offered
 from core.errors import MessageError
 from core.memories import instructions, rules
-from core.memories.rules import KINDS, heuristic_importance, importance_of, kind_of, read_entry
-from core.memories.rules_modes import MODES, asked_before
+from core.memories.rules import KINDS, MODES, asked_before, heuristic_importance, importance_of, kind_of, read_entry
 from core.templates.words import load_phrases
 
 

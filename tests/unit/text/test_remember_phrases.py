@@ -7,8 +7,8 @@ import pytest
 
 from core.config import Settings
 from core.memories.instructions import read_instructions
+from core.memories.rules import asked_before
 from core.memories.rules_instructions import replaces, takes_back
-from core.memories.rules_modes import asked_before
 from core.templates.words import load_phrases, phrases_for
 from core.text import remember_phrases
 from core.text.remember_phrases import REFUSALS, Phrases, is_request, may_state, read_statements, should_remember
