@@ -158,9 +158,8 @@ def _search(
     check_handle(db)
     known = defaults.settings_for(settings)
     if mode not in get_args(SearchMode) or (begin := find_whole(offset)) is None or begin < 0:
-        raise ValueError(
-            f"mode is {shown(mode)}, offset {shown(offset)}. mode must be 'best' or 'all', offset at least 0."
-        )
+        given = f"mode is {shown(mode)}, offset {shown(offset)}"
+        raise ValueError(f"{given}. mode must be 'best' or 'all', offset at least 0.")
     request = searching.SearchRequest(query=query, **arguments)
     wanted = searching.prepare(request, known, clock=lambda: defaults.handle(db).clock())
     page = wanted.limit
@@ -181,9 +180,8 @@ def _search(
             raise errors[0]
     if mode == "best":
         return _Found(wanted, result)
-    matching = sorted(
-        (one for one in result.chosen if not one.scored.context), key=lambda one: (one.row.at_us, one.row.id)
-    )
+    matching = [one for one in result.chosen if not one.scored.context]
+    matching.sort(key=lambda one: (one.row.at_us, one.row.id))
     return _Found(wanted, replace(result, chosen=matching[offset : offset + page]), len(matching))
 
 

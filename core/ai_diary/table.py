@@ -15,7 +15,7 @@ from ..access.rules import check_key, mark_participant, split_key
 from ..access.view import Viewer
 from ..calls.call import Call
 from ..database import rows
-from ..database.compiled import IDS, chunks, read_parts
+from ..database.compiled import AT_ONCE, IDS, chunks, read_parts
 from ..database.dialects import json_has_text
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
@@ -29,7 +29,6 @@ from ..text.hits import stored_tags
 
 _C = ai_diary.c
 _ALL = 2**31 - 1
-_FEW = 8
 _NAME_BYTES = 255
 
 
@@ -104,10 +103,7 @@ def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
 def _drop_private(
     connection: Connection, scope: Scope, entry: NewEntry, default: str
 ) -> tuple[NewEntry, list[str], list[str]]:
-    """Return (entry without private parts, keys of the people left out and of the speaker, notes).
-
-    Forgetting finds the entry by these keys; somebody at level full is not named, a digest is kept.
-    """
+    """Return (entry without private parts; keys, or digests at level full, by which forgetting finds it; notes)."""
     closed = _find_closed_names(connection, scope, entry, default)
     named = {*(key for matches in closed.values() for key in matches), *filter(None, [scope.participant])}
     known = table_participants.known(connection, scope.persona, named, default)
@@ -229,8 +225,7 @@ def read_newest(
         where.append(json_has_text(_C.involved_users, person))
     newest = select(*_COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc()).limit(most)
     # A few audiences are read one by one along the index; a single query would sort all entries.
-    few = len(viewer.audiences) <= _FEW
-    parts = [[a] for a in viewer.audiences] if few else list(chunks(viewer.audiences))
+    parts = list(chunks(viewer.audiences, 1 if len(viewer.audiences) <= 8 else AT_ONCE))
     entries = [_read_entry(row) for part in parts for row in db.read(newest.where(*_match_seen(viewer, part)))]
     entries.sort(key=lambda e: (e.timestamp is not None, e.timestamp, e.id), reverse=True)
     return entries[:most]

@@ -357,11 +357,7 @@ def read_state(folder: Path) -> State:
 def rewrite_files(
     call: Call, people: Collection[str] = (), conversations: Collection[str] = ()
 ) -> tuple[list[str], list[str]]:
-    """Rewrite the files of the persona, in folders this process wrote or the settings name, after rows were forgotten.
-
-    Returns:
-        Paths of the changed files, and of files that may still contain forgotten text, each with the reason.
-    """
+    """Rewrite the persona's files without forgotten rows; return (changed files, files that may still hold them)."""
     written: list[str] = []
     out_of_reach: list[str] = []
     folders = [*call.db.caches.get(_FOLDERS, {}), str(Path(call.settings.memory_folder_name).absolute())]

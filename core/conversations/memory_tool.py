@@ -42,7 +42,6 @@ DESCRIPTION = (
 )
 MOST_CALLS = 50
 """Maximum number of calls read from one reply."""
-ERROR_CHARS = 200
 
 _ARGUMENT_ABOUT = "What to remember, as one short sentence that is clear without the conversation."
 _WHY = {
@@ -200,7 +199,7 @@ def _read_call(part: str) -> ToolCall | None:
 
 
 def _broken(form: ToolForm, reason: str, call_id: str = "") -> ToolCall:
-    return ToolCall(NAME, "", form, call_id, f"the call cannot be read: {reason}"[:ERROR_CHARS])
+    return ToolCall(NAME, "", form, call_id, f"the call cannot be read: {reason}"[:200])
 
 
 def read_native_calls(given: Any) -> list[ToolCall]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Unpack
 
 from .. import llm
@@ -29,8 +30,6 @@ from .rules_summaries import Summary
 from .table_summaries import NewSummary
 
 TEMPLATE = "conversation_summary.txt.j2"
-MODEL_TRIES = 3
-"""Maximum number of tries with a failing model; after the last failure the extract is stored."""
 _HANDED_IN = ("text", "sender_name", "participant", "triggered_by", "role")
 """Fields of a message passed in that the operation's payload keeps if the message is not stored."""
 
@@ -205,9 +204,8 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
     if not lines:
         return WriteResult(False, None, "privacy")
     summary = make_summary(call.settings, lines, choose_model(call, model))
-    stored = call.db.idempotent_transaction(
-        lambda connection: store_summary(connection, call, end, lines, summary), source="conversation_summaries"
-    )
+    work = partial(store_summary, call=call, end=end, lines=lines, summary=summary)
+    stored: WriteResult = call.db.idempotent_transaction(work, source="conversation_summaries")
     memory_files.write_files(call)
     return stored
 
@@ -238,11 +236,7 @@ def choose_model(call: Call, model: Any) -> Any:
 
 
 def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retries: bool = False) -> Summary:
-    """Return title and summary: the model's, or an extract if there is no model or the model fails.
-
-    Raises:
-        ModelError: only with `retries`: the model failed, and a later try may succeed.
-    """
+    """Return the model's title and summary, else an extract; with `retries`, raise ModelError for another try."""
     lines = list(map(rules_summaries.cut, lines))
     if model is None:
         return rules_summaries.extract_summary(lines)
@@ -264,9 +258,8 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
     if place is None:
         return WriteResult(False, None, "unchanged", notes=("the conversation is gone",))
     if not table_lines.are_as_read(connection, persona, lines):
-        raise StoreWriteError(
-            "A message was changed or removed while its conversation was summarised.", source="chat_history_cache"
-        )
+        text = "A message was changed or removed while its conversation was summarised."
+        raise StoreWriteError(text, source="chat_history_cache")
     allowed = table_participants.keep_allowed(connection, persona, lines, call.settings.privacy_default)
     if not allowed:
         return WriteResult(False, None, "privacy")
@@ -286,7 +279,7 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
     if not lines:
         return None
     asked = choose_model(call, tools.model)
-    text = make_summary(call.settings, lines, asked, retries=operation.tries < MODEL_TRIES)
+    text = make_summary(call.settings, lines, asked, retries=operation.tries < 3)  # then the extract is stored
     if asked is not None and text.provenance != "model":
         tools.notes.append(UNREADABLE_ANSWER)
 

@@ -22,7 +22,6 @@ from . import table_saved as saved
 from .table_saved import SavedText
 
 KEY = "saved_memories"
-CUT, SAID_TWICE = "cut", "duplicate"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
@@ -40,8 +39,8 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     shown = choose_saved(new, asked.words, asked.settings)
     kept, doubled = {row.id for row in shown}, {row.id for row in stored} - {row.id for row in new}
     left_out = (
-        *(LeftOut(KEY, SAID_TWICE, str(row.id)) for row in stored if row.id in doubled),
-        *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
+        *(LeftOut(KEY, "duplicate", str(row.id)) for row in stored if row.id in doubled),
+        *(LeftOut(KEY, "cut", str(row.id)) for row in new if row.id not in kept),
     )
     zone = times.zone(asked.settings.timezone) or UTC
     lines = write_lines(shown, (*asked.viewer.identities, asked.viewer.person), lists.names, zone)

@@ -74,10 +74,7 @@ def _find_equal(
 
 
 def set_archived(db: Database, viewer: Viewer, row_id: int, *, archived: bool) -> WriteResult:
-    """Archive or restore a saved memory or instruction; reason `unchanged` if the viewer sees no row with this id.
-
-    A restored instruction replaces a newer one; a restored memory replaces nothing.
-    """
+    """Archive or restore a saved memory or instruction; reason `unchanged` if the viewer sees no row with this id."""
     persona = viewer.scope.persona
     its_id = (_C.persona_id == persona, _C.id == row_id, _C.kind.in_((SAVED, INSTRUCTION)))
 
@@ -131,9 +128,8 @@ class SavedText(NamedTuple):
 
 
 _P = participants.c
-_NAME = select(_P.display_name).where(
-    _P.persona_id == _C.persona_id, _P.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
-)
+_IS_SAVER = _P.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
+_NAME = select(_P.display_name).where(_P.persona_id == _C.persona_id, _IS_SAVER)
 SHOWN = Shape(
     FIRST + 22, SavedText, _C.id, content=_C.content, pinned=_C.pinned,
     person=_NAME.scalar_subquery(), participant=_C.participant_key, at=_C.timestamp,

@@ -57,9 +57,8 @@ class StoredSummary(NamedTuple):
 def find_place(connection: Connection, call: Call) -> table_conversations.AudienceRow | None:
     """Return the audience of a conversation's summary and lock it; None if the conversation was deleted."""
     if not call.scope.conversation:
-        return table_conversations.AudienceRow(
-            audience_table.find_or_make(connection, call.db, call.persona, AudienceKey("persona"))
-        )
+        own = audience_table.find_or_make(connection, call.db, call.persona, AudienceKey("persona"))
+        return table_conversations.AudienceRow(own)
     facts = table_conversations.find(connection, call.persona, call.scope.conversation, lock=True)
     return None if facts is None else table_conversations.AudienceRow(facts.audience_id, facts.local_only, facts)
 
@@ -67,10 +66,7 @@ def find_place(connection: Connection, call: Call) -> table_conversations.Audien
 def enlist_summary(
     connection: Connection, call: Call, place: table_conversations.AudienceRow, new: NewSummary
 ) -> WriteResult:
-    """Store a summary, replacing the conversation's earlier one; the list of the audience keeps its newest summaries.
-
-    The caller's transaction holds the conversation's lock.
-    """
+    """Store a summary in place of the locked conversation's earlier one; the list keeps its newest summaries."""
     persona, most = call.persona, call.settings.max_recent_conversations
     audience_table.lock(connection, persona, place.audience_id)
     key, at = new.conversation_key, bindparam("at", new.occurred_at, type_=Time())

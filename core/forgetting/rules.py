@@ -18,8 +18,6 @@ _IDS = ("sender_id", "id")
 _NAMES = ("sender_name", "username", "full_name", "name")
 _MESSAGE_IDS = ("message_id", "id")
 _QUOTES = ("text", "message_text", "content", "caption")
-_CUT_QUOTE = 12
-"""Length from which a quote matches every message that begins with it, since platforms cut long quotes."""
 _ALPHABETIC = re.compile(r"[a-z0-9_\u00c0-\u052f]")
 """A letter of a script with spaces between words; in other scripts a name can be inside a longer word."""
 
@@ -82,10 +80,8 @@ def without_reply(
     metadata: Mapping[str, Any], conversation: str, person: Person, message_ids: Collection[str], texts: Collection[str]
 ) -> dict[str, Any] | None:
     """Return a message's metadata without the reply note about the person; None if it has no such note."""
-    interface = split_key(conversation)[0]
-    answers = [
-        name for name in REPLIES if name in metadata and _is_of(metadata[name], interface, person, message_ids, texts)
-    ]
+    interface, noted = split_key(conversation)[0], [name for name in REPLIES if name in metadata]
+    answers = [name for name in noted if _is_of(metadata[name], interface, person, message_ids, texts)]
     return {key: value for key, value in metadata.items() if key not in answers} if answers else None
 
 
@@ -129,7 +125,7 @@ def _quotes(note: Any, message_id: str | None, text: str) -> bool:
         return message_id in named
     said = [note[name].strip() for name in _QUOTES if isinstance(note.get(name), str)]
     whole = text.strip()
-    cut = [quote.rstrip(".…") for quote in said if len(quote) >= _CUT_QUOTE]
+    cut = [quote.rstrip(".…") for quote in said if len(quote) >= 12]  # platforms cut long quotes
     return whole in filter(None, said) or any(whole.startswith(quote) for quote in cut if quote)
 
 

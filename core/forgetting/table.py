@@ -48,7 +48,6 @@ _NAMES = (
     (user_relationships.c.realname, user_relationships.c.user_id),
 )
 """Columns with names of people, each with the column of the person's key."""
-_TRIES = 5
 NOBODY = Person(frozenset())
 
 
@@ -171,9 +170,8 @@ def _delete_owned(removal: Removal, owner: Owner) -> None:
     if owner.person.keys:
         table_quotes.clean_replies(removal, owner.person, owned.messages)
         cleaned = table_quotes.clean_diary(removal, owner.person)
-        removal.counts[short_term_memories.name] += sum(
-            short_term_table.remove_person(removal.connection, removal.persona, owner.person.keys)
-        )
+        counts = short_term_table.remove_person(removal.connection, removal.persona, owner.person.keys)
+        removal.counts[short_term_memories.name] += sum(counts)
     _delete_rows(removal, owner, owned, cleaned=cleaned)
     removal.counts["privacy_levels"] += table_participants.delete_levels(removal.connection, owner.person.keys)
     rooms = owner.audiences | find_audiences(removal, "conversation", owner.conversations)
@@ -278,7 +276,7 @@ def find_owner(removal: Removal, kind: str, key: str) -> Owner:
 def _find_person(removal: Removal, participant: str) -> Owner:
     """Find a person with all linked identities, and lock their rows; repeat if other writers add rows meanwhile."""
     locked: set[str] = set()
-    for _ in range(_TRIES):
+    for _ in range(5):
         keys = _find_identities(removal, participant)
         lock_conversations(removal, more := _find_conversations(removal, keys) - locked)
         locked |= more

@@ -50,7 +50,6 @@ from ..text.search_words import salient_words
 from . import table, table_items, table_quotes, table_stories
 from .table_rows import MADE, Removal
 
-EARLIER, LEAST_USES = 100, 5  # messages read for usual words; least number of them with a usual word, or a tenth
 _TAKES_PLACE = (INSTRUCTION, SAVED)
 """Kinds of items that replace older items; when one is deleted, the replaced items become valid again."""
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
@@ -88,12 +87,12 @@ def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> Non
 
 
 def _find_usual_words(removal: Removal, line: Line, languages: Sequence[str]) -> set[str]:
-    """Return words that many earlier messages have, without numbers; later messages may repeat the deleted secret."""
+    """Return words that a tenth of the last 100 messages, at least 5, have; later ones may repeat the secret."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id != line.row_id)
     earlier = select(_C.message_text).where(*here, _C.hidden < WITHDRAWN, _C.timestamp <= (line.at or EPOCH))
-    texts = removal.read_rows(earlier.order_by(_C.timestamp.desc(), _C.id.desc()).limit(EARLIER))
+    texts = removal.read_rows(earlier.order_by(_C.timestamp.desc(), _C.id.desc()).limit(100))
     counts = Counter(word for (text,) in texts for word in set(salient_words(text, languages)))
-    least = max(LEAST_USES, len(texts) / 10)
+    least = max(5, len(texts) / 10)
     return {word for word, count in counts.items() if count >= least and not any(map(str.isdigit, word))}
 
 

@@ -42,10 +42,7 @@ def remove_items(
     *,
     withdrawn: Collection[int] = (),
 ) -> set[int]:
-    """Delete the items `ids` and all items made from the deleted `messages`; return the ids of all deleted items.
-
-    Items that a withdrawn item replaced, or a deleted message ended, become valid again.
-    """
+    """Delete the items `ids` and all items made from the deleted `messages`; return the ids of all deleted items."""
     deleted = {row.id for row in removal.read_in(select(_M.id), _M.id, ids)}
     going = frozenset(messages)
     left: set[int] = set()

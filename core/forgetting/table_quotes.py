@@ -39,10 +39,7 @@ def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
 
 
 def clean_diary(removal: Removal, person: Person) -> set[int]:
-    """Remove the person from the diary entries that list them as involved; return the ids of these entries.
-
-    An entry that involves nobody else is deleted.
-    """
+    """Remove the person from diary entries, and entries that involve nobody else; return the ids of these entries."""
     deleted: set[int] = set()
     changed: dict[int, dict[str, Any]] = {}
     for row, left, keys, _ in find_entries(removal, person):
@@ -84,9 +81,8 @@ def find_entries(removal: Removal, person: Person) -> Iterator[tuple[Any, list[A
 
 def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[str, Collection[str]]) -> set[int]:
     """Return the diary entries made from these messages, which they list by row id or by the platform's id."""
-    chosen = select(_D.id, _D.source_message_ids).where(
-        _D.persona_id == removal.persona, _D.source_message_ids.is_not(None)
-    )
+    mine = (_D.persona_id == removal.persona, _D.source_message_ids.is_not(None))
+    chosen = select(_D.id, _D.source_message_ids).where(*mine)
     standing = ((row.id, read_list(row.source_message_ids)) for row in _pages(removal, chosen, _D.id))
     entries = {row for row, sources in standing if any(each in messages for each in sources)}
     for conversation, platform_ids in names.items():
@@ -98,12 +94,7 @@ def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[
 
 
 def find_answers(removal: Removal, names: set[str], first: int) -> list[Any]:
-    """Return the persona's answers, except withdrawn ones, whose prompts contained one of the rows `names`.
-
-    Args:
-        names: the rows, as `source number/id`.
-        first: the lowest id of these rows; answers have higher ids.
-    """
+    """Return answers not yet withdrawn whose prompts had a row of `names` (`source number/id`; lowest id `first`)."""
     made = (_C.persona_id == removal.persona, _C.made_with.is_not(None), _C.hidden < WITHDRAWN)
     later = _pages(removal, select(*ANSWER, _C.made_with).where(*made, _C.id > first), _C.id)
     return [row for row in later if not names.isdisjoint(read_list(row.made_with))]
@@ -171,9 +162,9 @@ def clean_operations(
     removal: Removal, keys: Collection[str], conversations: Collection[str], deleted: Collection[int]
 ) -> None:
     """Delete operations about deleted messages; remove the person's lines from others; restart those running."""
-    chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
-        _J.persona_id == removal.persona, or_(_J.status.in_(OPEN_STATES), cast(_J.payload, String).like("%message_id%"))
-    )
+    is_about = or_(_J.status.in_(OPEN_STATES), cast(_J.payload, String).like("%message_id%"))
+    columns = (_J.id, _J.payload, _J.status, _J.conversation_key)
+    chosen = select(*columns).where(_J.persona_id == removal.persona, is_about)
     for row in list(_pages(removal, chosen.with_for_update(), _J.id)):
         payload = read_object(row.payload) or {}
         left = rules.without_lines(payload, keys, deleted) if row.status in OPEN_STATES else None

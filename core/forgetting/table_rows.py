@@ -64,9 +64,8 @@ class Removal:
         return [row for part in chunks(sorted(set(values))) for row in self.read_rows(mine.where(column.in_(part)))]
 
     def find_values(self, column: Any, *where: Any) -> set[Any]:
-        return set(
-            self.connection.execute(select(column).where(column.table.c.persona_id == self.persona, *where)).scalars()
-        )
+        mine = select(column).where(column.table.c.persona_id == self.persona, *where)
+        return set(self.connection.execute(mine).scalars())
 
     def queue(self, kind: str, conversation: str, **more: Any) -> int | None:
         """Queue an operation that makes a deleted text again; return its id. `more` goes to `jobs.table.enqueue`."""

@@ -58,10 +58,7 @@ def delete_parts(removal: Removal, conversation: str, messages: Collection[int],
 
 
 def _find_first(story: Layout, messages: Collection[int]) -> int | None:
-    """Return the lowest index that any of the messages ever had; None if the conversation has none of the messages.
-
-    The index may be higher now: an import of an older chat inserts messages before them.
-    """
+    """Return the lowest index that one of the messages ever had, before imports of older ones, or None."""
     here = [at for at, row in enumerate(story.rows) if row in messages]
     oldest = min((story.rows[at] for at in here), default=0)
     return sum(row < oldest for row in story.rows[: here[0]]) if here else None

@@ -34,8 +34,6 @@ from .pruning import read_limits
 from .table_runs import Outcome
 
 BUSY = "busy"
-LOOK_BACK = timedelta(days=1)
-"""At its first check, a process looks only at conversations with a message younger than this."""
 
 
 def consolidate_history(
@@ -254,10 +252,7 @@ def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> 
 
 
 def handle_consolidation(operation: Operation, tools: Tools) -> Effect:
-    """Archive expired items, then consolidate a conversation, or queue one operation per conversation of a persona.
-
-    The payload's `rows` are messages to consolidate again: edited, stored late, or sources of deleted items.
-    """
+    """Archive expired items, then consolidate a conversation and again the messages `rows`; or queue all of them."""
     call = operation_call(operation, tools)
     cleaned = _archive_expired(call)
     if call.scope.conversation is not None:
@@ -332,7 +327,7 @@ def _full(db: Database, persona: str, most: int) -> list[str]:
         return []
     newest_seen: dict[str, int] = db.caches.setdefault(__name__, {})
     newest_tried: dict[tuple[str, str], int] = db.caches.setdefault(f"{__name__}.tried", {})
-    seen = newest_seen.get(persona, first_of(db.clock() - LOOK_BACK))
+    seen = newest_seen.get(persona, first_of(db.clock() - timedelta(days=1)))  # at the first check: of one day
     keys, newest_seen[persona] = table_windows.read_active(db, persona, seen)
     due = []
     for key in keys:

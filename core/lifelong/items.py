@@ -127,9 +127,8 @@ def _read_entries(call: Call, entries: object, default_kind: str, at: datetime |
     new = []
     for number, given in enumerate(entries, 1):
         if number > MOST_ENTRIES:
-            raise MessageError(
-                f"entries holds more than {MOST_ENTRIES} entries. Send them in several calls.", fields=("entries",)
-            )
+            text = f"entries holds more than {MOST_ENTRIES} entries. Send them in several calls."
+            raise MessageError(text, fields=("entries",))
         try:
             item = _read_item(call, given, kind, at)
         except MessageError as error:
@@ -240,9 +239,8 @@ def _list_wanted(values: Iterable[str], name: str, what: str = "entries") -> tup
     """Remove repeated values of a filter; raise MessageError if more than MOST_WANTED remain."""
     wanted = tuple(dict.fromkeys(all_items(values, name)))
     if len(wanted) > MOST_WANTED:
-        raise MessageError(
-            f"{name} has {len(wanted)} {what}. At most {MOST_WANTED} are looked for. Leave some out.", fields=(name,)
-        )
+        text = f"{name} has {len(wanted)} {what}. At most {MOST_WANTED} are looked for. Leave some out."
+        raise MessageError(text, fields=(name,))
     return wanted
 
 

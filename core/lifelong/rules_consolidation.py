@@ -21,10 +21,6 @@ from ..text.words import words
 WINDOW = (20, 500)
 """Minimum and maximum number of messages of one window."""
 TEXT_CHARS = 200
-IMPORTANCE, DEEP_IMPORTANCE = 0.6, 0.7
-"""Default importance of an entry in a model's reply: in normal and in deep consolidation."""
-MOST_FACTS = 200
-"""Maximum number of entries taken from one reply."""
 
 LISTS = {
     "facts_about_user": "FactsAboutUser",
@@ -35,7 +31,6 @@ LISTS = {
     "key_facts": "KeyFacts",
 }
 """Kind of item for each key of a model's reply, in the order of storing."""
-DEEP_LISTS = ("key_facts", "facts_about_user")
 _KINDS = {"facts": "FactsAboutUser", "preferences": "FactsAboutUser", "explicit": "KeyFacts", "feelings": "Emotions"}
 """Kind of item for each group of phrases, in the order in which they are looked for."""
 
@@ -68,16 +63,14 @@ def window(limit: object, default: int) -> int:
 
 
 def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> list[Fact] | None:
-    """Parse the facts of a model's reply, in the order of LISTS; None if the reply is unreadable.
-
-    Deep consolidation asks for key facts and facts about the user only.
-    """
-    keys, missing = (DEEP_LISTS, DEEP_IMPORTANCE) if deep else (tuple(LISTS), IMPORTANCE)
+    """Parse the first 200 facts of a model's reply, in the order of LISTS; None if the reply is unreadable."""
+    # deep consolidation asks for fewer lists; `missing` is the importance of a fact without one
+    keys, missing = (("key_facts", "facts_about_user"), 0.7) if deep else (tuple(LISTS), 0.6)
     lists = read_object(reply, keys)
     if lists is None:
         return None
     facts = [fact for key in keys for each in _entries(lists.get(key)) if (fact := _fact(key, each, patterns, missing))]
-    return facts[:MOST_FACTS]
+    return facts[:200]
 
 
 def _entries(value: object) -> list[object]:

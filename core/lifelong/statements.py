@@ -22,7 +22,6 @@ from ..shapes import ProfileStatement, StatementKind
 from ..text.hits import content_digest
 from ..text.times import iso_text
 
-MOST_STATEMENTS = 200
 _ABOUT: dict[str, StatementKind] = {"facts": "fact", "preferences": "taste", "wishes": "instruction"}
 
 
@@ -56,7 +55,7 @@ def profile(
     who = call.scope.participant if participant is None else checked_key(participant)
     if not who:
         raise MessageError("participant is missing. Give `interface/id` (HTTP: about).", fields=("participant",))
-    most = rules.read_number(limit, "limit", 1, MOST_STATEMENTS, 50)
+    most = rules.read_number(limit, "limit", 1, 200, 50)
     query = searching.prepare(searching.SearchRequest(ranking="relevance"), call.settings)
     viewer, keys = load_viewer(call), audience_table.read_keys(call.db, call.persona)
     if yes_no(operator, "operator"):

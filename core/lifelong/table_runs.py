@@ -14,7 +14,6 @@ from ..database.engine import Database
 from ..database.ids import first_of
 from ..database.schema import consolidation_runs, counters
 
-KEPT_DAYS = 180
 TICK = "consolidation_tick"
 """Counter with the start of the current interval, in seconds since 1970."""
 STREAMS = "stream_end"
@@ -60,7 +59,7 @@ def insert_run(
         "started_at": started_at,
         "finished_at": now,
     }
-    oldest = first_of(now - timedelta(days=KEPT_DAYS))
+    oldest = first_of(now - timedelta(days=180))
     connection.execute(delete(consolidation_runs).where(_R.persona_id == persona, _R.id < oldest))
     connection.execute(insert(consolidation_runs).values(row))
 

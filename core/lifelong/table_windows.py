@@ -92,10 +92,7 @@ def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]
 
 
 def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
-    """Return (number of unconsolidated messages with ids above `above`, at most `most`; highest id of these messages).
-
-    Without such messages, the id is the consolidation mark, or `above` if that is higher.
-    """
+    """Return (number of unconsolidated messages above the id `above`, at most `most`; highest id, or else the mark)."""
     mark = max(above, _read_mark(db, persona, conversation))
     newer = _select(persona, conversation, _C.id > mark, columns=(_C.id,))
     rows = db.read(newer.order_by(_C.timestamp.desc(), _C.id.desc()).limit(most))
@@ -111,10 +108,7 @@ def move_mark(connection: Connection, persona: str, window: Window) -> bool:
 
 
 def are_there(connection: Connection, persona: str, window: Window, lines: Sequence[Line]) -> bool:
-    """Return whether these messages of a window all exist and can still become items.
-
-    If the window moves the mark, this applies to all its messages, and no message was added between them.
-    """
+    """Return whether these messages, or all and only those of a window that moves the mark, can still become items."""
     rows = [line.row_id for line in (window.lines if window.last else lines)]
     where = (_C.id > window.mark, _C.id <= window.last) if window.last else (_C.id.in_(rows),)
     count = _select(persona, window.conversation, *where, columns=(func.count(),))

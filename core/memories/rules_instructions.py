@@ -184,10 +184,7 @@ def _says_more(ending: Instruction, text: str, own: Sequence[Phrases]) -> bool:
 
 
 def _list_languages(text: str, other: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
-    """Return the likely languages of each text, and those that both share: only there may words be forms of one word.
-
-    English `not` is not compared with Dutch `noten`.
-    """
+    """Return the likely languages of each text, and those of both: English `not` is no form of Dutch `noten`."""
     joined = likely_languages(f"{text} {other}", ("en",))
     mine, theirs = (likely_languages(each, (*joined, "en")) for each in (text, other))
     return mine, theirs, [language for language in mine if language in theirs]

@@ -21,7 +21,6 @@ from .rules_instructions import choose_holding
 KEY = "standing_wishes"
 INSTRUCTIONS_IN_PROMPT = 20
 """Maximum number of instructions in a prompt: people with more have mostly replaced the older ones."""
-CUT, SAID_AGAIN = "cut", "superseded"
 
 
 def is_recorded(settings: Settings) -> bool:
@@ -43,7 +42,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
     holding.sort(key=lambda at: MEDICAL in items[at].topics)
     chosen = holding[-INSTRUCTIONS_IN_PROMPT:]
     left_out = tuple(
-        LeftOut(KEY, CUT if at in holding else SAID_AGAIN, str(item.id))
+        LeftOut(KEY, "cut" if at in holding else "superseded", str(item.id))
         for at, item in enumerate(items)
         if at not in chosen
     )

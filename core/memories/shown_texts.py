@@ -16,9 +16,6 @@ from ..scope import Scope
 
 _TURN = timedelta(minutes=15)
 """An unanswered turn ends after this time."""
-SLACK = timedelta(minutes=1)
-"""Longest time by which an answer may be dated before its prompt: clocks differ."""
-_MOST_TURNS = 10_000
 
 
 class Turn(NamedTuple):
@@ -44,7 +41,7 @@ def note_turn(
     turns, now, turn = _turns_of(db), db.clock(), _key(scope.persona, scope.conversation or "")
     with _lock:
         turns.pop(turn, None)
-        while turns and (len(turns) >= _MOST_TURNS or abs(now - next(iter(turns.values())).at) >= _TURN):
+        while turns and (len(turns) >= 10_000 or abs(now - next(iter(turns.values())).at) >= _TURN):
             turns.popitem(last=False)
         turns[turn] = Turn(now, min(asked_at or now, now), frozenset(digests), tuple(sorted(set(rows))))
 
@@ -58,7 +55,7 @@ def read_turn(db: Database, scope: Scope) -> frozenset[bytes]:
 def find_turn(db: Database, persona: str, conversation: str, at: datetime) -> Turn | None:
     """Return the turn of an answer given at this time, or None if unknown."""
     turn = _find_open(db, persona, conversation)
-    return turn if turn is not None and turn.asked_at - at < SLACK else None
+    return turn if turn is not None and turn.asked_at - at < timedelta(minutes=1) else None  # clocks differ
 
 
 def _find_open(db: Database, persona: str, conversation: str) -> Turn | None:

@@ -13,18 +13,13 @@ from ..text.words import words as plain_words
 from .rules import INSTRUCTION, SAVED_MEMORY_CHARS
 from .table_reading import ItemFilter, ReadScope, search
 
-LEAST_SHARED = 0.5
-"""Share of the shorter text's words that both texts must contain: `I live in Leeds` and `I live in Rome`."""
 MOST_COMPARED = 1000
 """Number of newest memories of the person that are compared."""
 MOST_WORDS = 60
 
 
 def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMemory | None:
-    """Return the memory of the scope's person that shares most words with a text; the person's names do not count.
-
-    The memory `row_id` is skipped.
-    """
+    """Return the memory of the scope's person, but `row_id`, that shares most words with a text; names do not count."""
     viewer, whose = load_viewer(call), call.scope.participant
     seen = ReadScope(call.persona, viewer.audiences, viewer.sees_local_only)
     wanted = ItemFilter(tier="long_term", participants=(whose,) if whose else ())
@@ -39,7 +34,7 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
                 continue
             others = list_subject_words(item["text"][:SAVED_MEMORY_CHARS], languages) - person
             shared = len(words & others) / max(1, min(len(words), len(others)))
-            if shared >= LEAST_SHARED and shared > best:
+            if shared >= 0.5 and shared > best:  # `I live in Leeds` and `I live in Rome`
                 similar, best = item, shared
         if best == 1:
             break

@@ -202,11 +202,7 @@ _JOINED = (
 
 
 def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
-    """Return the columns of an item into which an equal item was merged.
-
-    They are the tags and sources of both, the higher importance, the longer-lived tier, the later expiry, and the
-    later time; but a saved memory keeps the time of the request.
-    """
+    """Return the columns of an item into which an equal one was merged; a saved one keeps the time of the request."""
     tier = "session" if old.tier == new.tier == "session" else "long_term"
     expiries = (old.expires_at, new.expires_at)
     is_newer = old.timestamp is None or (old.kind != SAVED and new.at > old.timestamp)

@@ -35,14 +35,10 @@ from .table_sources import Sources
 
 SAID, BY_HAND = "chat", "host"
 """Values of source: recognised in a message, and passed in by the host."""
-NEWER = "a newer instruction says otherwise"
-TAKEN_BACK = "it took an earlier instruction back"
 ENDINGS = "endings"
 """Key in the metadata of an ended instruction: later messages that end it too, each with the time it was read."""
 MOST_READ = 400
 """Number of newest instructions of one person that are read for one prompt."""
-MOST_ENDED = 20
-"""Number of newest ended instructions in which another message that ends them is noted: each takes about 2 ms."""
 _C, _M = memories.c, chat_history_cache.c
 
 
@@ -129,7 +125,8 @@ def _record(
         for each in places:
             holding[each, people][:] = [item for item in holding[each, people] if item not in ended]
         if ended or not (instruction.begins or is_beside):
-            return WriteResult(False, None, "unchanged", notes=(TAKEN_BACK,) if ended else ())
+            notes = ("it took an earlier instruction back",) if ended else ()
+            return WriteResult(False, None, "unchanged", notes=notes)
     seen = (item for item in items if item.local_only <= place.local_only)
     same = next((item for item in seen if content_digest(item.text) == memory.digest), None)
     if same is not None:
@@ -138,7 +135,7 @@ def _record(
         items[:] = [item._replace(at=at) if item is same else item for item in items]
         return WriteResult(False, same.id, "duplicate")
     if any(replaces(item.topics, instruction.held_topics) and not _is_older(item, memory) for item in items):
-        return WriteResult(False, None, "unchanged", notes=(NEWER,))
+        return WriteResult(False, None, "unchanged", notes=("a newer instruction says otherwise",))
     row_id = db.ids.one()
     memories_table.write(connection, db, scope, [(row_id, memory)], place)
     replaced = [item for item in items if replaces(instruction.held_topics, item.topics)]
@@ -154,7 +151,7 @@ def _record(
 def _note_ending(connection: Connection, db: Database, instruction: Instruction, by: int, here: Sequence[Any]) -> None:
     """Note the message `by` in instructions that another message ended before: they stay ended without that one."""
     ended = select(*KEPT_ITEM).where(*here, _C.archived_at.is_not(None), _C.superseded_by.is_not(None))
-    for row in connection.execute(ended.order_by(_C.id.desc()).limit(MOST_ENDED)):
+    for row in connection.execute(ended.order_by(_C.id.desc()).limit(20)):  # each takes about 2 ms
         item, values = read_item(row), rows.read_object(row.metadata) or {}
         if takes_back(instruction, item.text, item.topics):
             values[ENDINGS] = {**values.get(ENDINGS, {}), str(by): db.clock().isoformat()}

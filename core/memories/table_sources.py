@@ -54,10 +54,8 @@ def join_sources(*listed: Any) -> list[int | str] | None:
 
 def close_sources(connection: Connection, persona: str, item_ids: Iterable[int]) -> None:
     """Mark the source messages of items, so that consolidation does not use them again."""
-    listed = select(memories.c.source_message_ids).where(
-        memories.c.persona_id == persona, memories.c.id.in_(IDS), memories.c.source_message_ids.is_not(None)
-    )
-    stored = read_parts(connection.execute, listed, {}, item_ids)
+    items = (memories.c.persona_id == persona, memories.c.id.in_(IDS))
+    stored = read_parts(connection.execute, select(memories.c.source_message_ids).where(*items), {}, item_ids)
     messages = {row for (value,) in stored for each in rows.read_list(value) if (row := find_id(each)) is not None}
     these = (_C.persona_id == persona, _C.id.in_(IDS))
     execute_parts(connection, update(chat_history_cache).where(*these).values(no_items=1), messages)
@@ -66,16 +64,9 @@ def close_sources(connection: Connection, persona: str, item_ids: Iterable[int])
 def insert_text(
     connection: Connection, db: Database, persona: str, item_id: int, text: str, *, changed_by: str
 ) -> None:
-    entry = {
-        "id": db.ids.one(),
-        "persona_id": persona,
-        "item_id": item_id,
-        "old_text": text,
-        "reason": "edited",
-        "changed_by": changed_by[:100],
-        "changed_at": db.clock(),
-    }
-    rows.insert_rows(connection, item_history, [entry])
+    key = {"id": db.ids.one(), "persona_id": persona, "item_id": item_id}
+    change = {"old_text": text, "reason": "edited", "changed_by": changed_by[:100], "changed_at": db.clock()}
+    rows.insert_rows(connection, item_history, [key | change])
 
 
 def read_texts(db: Database, persona: str, item_id: int) -> list[ItemVersion]:

@@ -15,8 +15,6 @@ from ..text.hits import DEFAULT_PERSONA
 from ..text.times import iso_text
 from .shapes import Entry, Item, ShortTermMessage, ShortTermSection
 
-SLICE = 10
-"""Minimum number of newest messages of a turn that are read, even if an entry stores fewer."""
 CUT_MARK = "..."
 MESSAGE_CHARS = 4000
 """Maximum number of characters of a line."""
@@ -29,7 +27,7 @@ SUMMARY_EVERY = 10
 
 def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: int) -> tuple[Item, ...]:
     """Return the lines of a turn that an entry stores, oldest first: earlier lines, then the personas' answers."""
-    newest = [item for item in messages[-max(SLICE, most) :] if item is not None]
+    newest = [item for item in messages[-max(10, most) :] if item is not None]
     return tuple([*newest, *answers][-most:])
 
 

@@ -12,8 +12,6 @@ from ..text.hits import compared_text
 from . import reader, rules, table_reading, turns
 
 KEY = "short_term"
-SPARE = 6
-"""Number of entries read beyond the channels shown, because history lists may already show the lines of some."""
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
@@ -23,7 +21,8 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     scope = viewer.scope
     # A direct message has no server; a scope without conversation has its own.
     server = viewer.own.server or (scope.server if scope.conversation is None else "")
-    lookups = reader.plan_lookups(scope.participant, server, scope.conversation, settings, SPARE)
+    spare = 6  # history lists may already show the lines of some entries
+    lookups = reader.plan_lookups(scope.participant, server, scope.conversation, settings, spare)
     return table_reading.build_branches(viewer, lookups, turns.read_since(settings, asked.now))
 
 
@@ -32,9 +31,8 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     settings = asked.settings
     entries = rules.drop_expired(table_reading.read_branches(rows), turns.read_since(settings, asked.now))
     shown = {(entry.conversation, compared_text(entry)) for entry in lists.visible}
-    chosen, left_out = rules.choose_entries(
-        entries, asked.viewer.scope.conversation, settings.short_term_max_channels, shown
-    )
+    channel, most = asked.viewer.scope.conversation, settings.short_term_max_channels
+    chosen, left_out = rules.choose_entries(entries, channel, most, shown)
     return Built(
         reader.build_sections(chosen, settings, asked.now),
         tuple(LeftOut(KEY, reason, str(entry_id)) for entry_id, reason in left_out.items()),

@@ -30,8 +30,6 @@ from .turns import read_since
 
 SOURCE = "short_term_memories"
 NAME_CHARS = 200
-CLOCK_TOLERANCE = timedelta(minutes=5)
-"""An entry dated further in the future came from a wrong clock: a new turn replaces it."""
 
 _counting = threading.Lock()
 _S = short_term_memories.c
@@ -68,10 +66,7 @@ def read_name(value: Any) -> str:
 
 @retry_duplicates
 def write_entries(call: Call, entries: Sequence[NewEntry]) -> list[tuple[WriteResult, bool]]:
-    """Write each persona's entry of a turn, in one transaction; return (result, whether a summary is due) for each.
-
-    Expired entries of these personas are deleted too.
-    """
+    """Write each persona's entry of a turn, delete expired ones; return (result, whether a summary is due) for each."""
     in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # so that two turns lock in one order
     begun, since = call.db.ids.one(), read_since(call.settings, call.db.clock())
 
@@ -107,7 +102,7 @@ def _write_entry(
     last = own.last_updated
     if not own.turns_since_summary:  # that time is the summary's
         last = max((item.at for item in read_items(own.messages) if item.at is not None), default=None)
-    if last is not None and at < last <= now + CLOCK_TOLERANCE:
+    if last is not None and at < last <= now + timedelta(minutes=5):  # a later time came from a wrong clock
         return WriteResult(False, own.id, "unchanged"), False
     if not is_alive(own.summary_updated_at, since.summary):
         values |= {"summary": None, "summary_updated_at": None}
@@ -232,10 +227,7 @@ def write_summary(call: Call, new: NewEntry, summary: str) -> WriteResult:
 def delete_entries(
     db: Database, persona: str, *, user: str | None = None, server: str | None = None, channel: str | None = None
 ) -> int:
-    """Delete the entries that match every key that is given, and return how many; 0 if none is given.
-
-    A user is deleted with all linked identities.
-    """
+    """Delete entries that match every given key, a user with all identities; return how many, 0 without a key."""
     where = [column == key for column, key in ((_S.server_id, server), (_S.channel_id, channel)) if key is not None]
     if user is not None:
         where.append(or_(_S.participant_key == user, _S.participant_key.in_(select_identities(persona, user))))

@@ -180,11 +180,7 @@ def enter_persona(call: Call, persona: object) -> Call:
 
 
 def build_key(value: object, field: str, scope: Scope, interface: object = None) -> str | None:
-    """Return the key `interface/id` of a user or channel id, or None without an id.
-
-    The interface is the one given, else the scope's. An id that already begins with its interface stays unchanged, as
-    does an id for which no interface is known.
-    """
+    """Return the key `interface/id`, by default with the scope's interface, of an id; None without an id."""
     text, interface = read_id(value, field), _find_interface(scope, interface)
     if text is None or not interface or text.startswith(f"{interface}/"):
         return text
@@ -211,10 +207,7 @@ def find_channel(call: Call, channel: object, interface: object = None, *, serve
 
 
 def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
-    """Return a turn's entry, still without lines, with the stored key of its channel.
-
-    The scope supplies what the host leaves out.
-    """
+    """Return a turn's entry, still without lines; the scope supplies what the host leaves out."""
     user = build_key(turn.user, "user", scope, turn.interface) or scope.participant
     user = user or named_participant(_find_interface(scope, turn.interface), turn.user_name)
     own_channel = plain_key(scope.conversation) if scope.conversation else None

@@ -314,10 +314,7 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
 
 
 def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tuple[list[dict[str, object]], int]:
-    """Return the messages from index `first` on that fit into one question to a model, and the last message's index.
-
-    Messages from `first` on get three quarters of the tokens, earlier messages the rest.
-    """
+    """Return the messages from index `first` on that fit into one question to a model, and the last message's index."""
     lines = {line.row_id: line for line in task.read_lines(story.rows[indexes.start : indexes.stop])}
     most = max(1, task.room // 2)  # so that one giant message leaves room for others
 
@@ -392,8 +389,6 @@ def _write_scene(task: Task, lines: Sequence[Line]) -> str:
 
 EXTRACT_CHARS = 600
 """A scene's recap up to this length enters an extract whole."""
-PREVIOUS_SHARE = 0.5
-"""Share of the tokens of `Task.room` for the recap so far; the recap's oldest sentences are dropped first."""
 
 
 def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
@@ -446,7 +441,7 @@ def _write_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
     """Add the scenes to the running recap `previous`; a model gets several questions if they are too long."""
     if task.model is None:
         return _extract_story(previous, added)
-    room = int(task.room * PREVIOUS_SHARE)
+    room = task.room // 2  # for the recap so far, whose oldest sentences are dropped first
     entries = [{**({"name": scene.name} if scene.name else {}), "recap": scene.recap} for scene in added]
     text = previous
     for piece in cut_pieces(entries, "recap", task.count, max(1, task.room - room)):

@@ -7,6 +7,7 @@ are hidden. A refresh without changes reads only the breaks, the included recaps
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple, Unpack
 
@@ -45,9 +46,8 @@ def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | 
     """In one transaction, update which messages are hidden and which recaps prompts include."""
     if call.place is None:
         return Refresh({"hide": [], "show": []})
-    return call.db.idempotent_transaction(
-        lambda connection: refresh_within(connection, call, disabled, counter), source="message_recaps"
-    )
+    work = partial(refresh_within, call=call, disabled=disabled, counter=counter)
+    return call.db.idempotent_transaction(work, source="message_recaps")
 
 
 def refresh_within(
@@ -78,7 +78,7 @@ def follow_settings(db: Database, persona: str, settings: Settings) -> None:
     stories = [] if table_hidden.read_digest(db, persona) == digest else table_hidden.read_stories(db, persona)
     for conversation in stories:
         story = StoryCall(db, settings, Scope(persona, conversation))
-        db.idempotent_transaction(lambda c, story=story: refresh_within(c, story), source="message_recaps")  # type: ignore[misc]
+        db.idempotent_transaction(partial(refresh_within, call=story), source="message_recaps")
     if stories:
         db.idempotent_transaction(lambda c: table_hidden.write_digest(c, db, persona, digest), source="counters")
     current[persona] = digest
@@ -112,11 +112,9 @@ def _update_included(
     read, count = connection.execute, choose_counter(counter, settings)
 
     def candidates() -> Iterator[tuple[int, int]]:
-        page: list[tuple[Line, int]] = []
-        while True:
-            before = page[-1][0] if page else None
-            page = table_recaps.read_page(read, persona, conversation, PAGE, before=before)
-            texts: dict[int, str] = {}
+        before = None
+        while page := table_recaps.read_page(read, persona, conversation, PAGE, before=before):
+            before, texts = page[-1][0], dict[int, str]()
             if settings.message_length_threshold > 0:
                 texts = table_lines.read_texts(read, persona, [line.row_id for line, _ in page])
             for line, tokens in page:
@@ -127,8 +125,7 @@ def _update_included(
 
     chosen = rules_recaps.choose(candidates(), read_limit(settings), separator_tokens=count("\n"))
     now = table_recaps.read_included(read, persona, conversation)
-    new = [row for row in chosen if now.get(row) != INCLUDED]
-    old = now.keys() - set(chosen)
+    new, old = [row for row in chosen if now.get(row) != INCLUDED], now.keys() - set(chosen)
     table_recaps.set_include(connection, persona, new, INCLUDED)
     table_recaps.set_include(connection, persona, old, None)
     return chosen, len(new) + len(old)

@@ -40,10 +40,7 @@ class BreakLimits(NamedTuple):
 
 
 def read_break(answer: object, limits: BreakLimits, shown: Collection[int]) -> tuple[int | None, bool]:
-    """Return the index in a model's `sceneBreakAt` (None for no break), and whether the answer is usable.
-
-    A usable index is a whole number, belongs to a message that the model saw, and is within the limits.
-    """
+    """Return the index in a model's `sceneBreakAt` (None for no break), and whether the answer is usable."""
     if answer is None or answer is False or (isinstance(answer, str) and answer.strip().lower() in _NO_BREAK):
         return None, True
     index = find_id(answer.strip() if isinstance(answer, str) else answer)
