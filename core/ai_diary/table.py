@@ -37,7 +37,6 @@ class NewEntry(DiaryEntry):
     """An entry to store; `interface` is the host's name for it, which is stored in short form."""
 
     source_message_ids: tuple[int | str, ...] = ()
-    """Ids of the source messages."""
 
 
 @retry_duplicates

@@ -7,11 +7,11 @@ import io
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, TypeVar, Unpack
+from typing import NamedTuple, Unpack
 
 from ..base import logs
 from ..base.hints import shown
@@ -74,9 +74,6 @@ class Section(NamedTuple):
     text: str
 
 
-T = TypeVar("T", Section, str)
-
-
 def export_markdown(folder: str | Path | None = None, **options: Unpack[CallOptions]) -> MarkdownResult:
     """Write the conversations and memories that the scope sees into the two files.
 
@@ -136,14 +133,12 @@ def import_markdown(folder: str | Path | None = None, **options: Unpack[CallOpti
         _check_owner(path, call.scope)
         recent = read_sections(_read(path / RECENT)) if call.settings.enable_recent_conversations else []
         saved = read_bullets(_read(path / SAVED)) if call.settings.enable_saved_memory else []
-        stored = [each.text for each in _read_sections(call)]
-        new = _iter_new(recent, lambda section: section.text, stored)
-        done = [(number, _insert_section(call, path, section)) for number, section in new]
+        done = [(at, _insert_section(call, path, recent[at])) for at in _find_new_sections(call, recent)]
         viewer = replace(load_viewer(call), destination="local")
         kept = {one.id for one in table_summaries.read_summaries(call, viewer)}
-        reasons += [(RECENT, number, one.reason or ("" if one.id in kept else "limit")) for number, one in done]
-        for number, text in _iter_new(saved, str, _read_memories(call)):
-            reasons.append((SAVED, number, _insert_memory(call, path, text)))
+        reasons += [(RECENT, at + 1, one.reason or ("" if one.id in kept else "limit")) for at, one in done]
+        for at in _find_new(saved, _read_memories(call)):
+            reasons.append((SAVED, at + 1, _insert_memory(call, path, saved[at])))
     left_out = tuple(f"{name}, item {number}: {reason}" for name, number, reason in reasons if reason)
     counts = len(_read_sections(call)), len(_read_memories(call)), len(reasons) - len(left_out)
     return MarkdownResult(str(path), *counts, left_out)
@@ -215,8 +210,8 @@ def _take_sections(call: Call, folder: Path) -> None:
         raise TransferError(
             f"{str(folder / RECENT)!r} was not written by this program. Import it, then move it away.", path=str(folder)
         )
-    for _, section in _iter_new(sections, lambda section: section.text, [one.text for one in _read_sections(call)]):
-        _insert_section(call, folder, section)
+    for at in _find_new_sections(call, sections):
+        _insert_section(call, folder, sections[at])
 
 
 def _take_edits(call: Call, folder: Path, state: State) -> None:
@@ -233,14 +228,18 @@ def _take_edits(call: Call, folder: Path, state: State) -> None:
             _insert_memory(call, folder, text)
 
 
-def _iter_new(items: Iterable[T], read_text: Callable[[T], str], stored: Iterable[str]) -> Iterator[tuple[int, T]]:
-    """Yield (position in the file, entry) for each entry whose text is not in `stored`; equal texts only once."""
-    texts = set(map(fold, stored))
-    for number, item in enumerate(items, 1):
-        text = fold(read_text(item))
-        if text not in texts:
-            texts.add(text)
-            yield number, item
+def _find_new_sections(call: Call, sections: Sequence[Section]) -> list[int]:
+    return _find_new([section.text for section in sections], [section.text for section in _read_sections(call)])
+
+
+def _find_new(texts: Sequence[str], stored: Iterable[str]) -> list[int]:
+    """Return the positions of the texts that are not in `stored`; of equal texts only the first."""
+    seen, new = set(map(fold, stored)), []
+    for at, text in enumerate(map(fold, texts)):
+        if text not in seen:
+            seen.add(text)
+            new.append(at)
+    return new
 
 
 def _insert_section(call: Call, folder: Path, section: Section) -> WriteResult:

@@ -41,7 +41,6 @@ DESCRIPTION = (
     "with the person's name in place of 'I': others may read it."
 )
 MOST_CALLS = 50
-"""Maximum number of calls read from one reply."""
 
 _ARGUMENT_ABOUT = "What to remember, as one short sentence that is clear without the conversation."
 _WHY = {

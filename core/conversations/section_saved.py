@@ -66,17 +66,13 @@ def choose_saved(rows: Sequence[SavedText], words: Sequence[str], settings: Sett
     sizes = [len(row.content or "") for row in rows]
     if len(rows) <= most and sum(sizes) <= room:
         return list(rows)
-    patterns = [_compile_word(word) for word in dict.fromkeys(map(fold, words)) if word]
-    texts = [fold(row.content or "") for row in rows]
-    matches = [sum(pattern.search(text) is not None for pattern in patterns) for text in texts]
+    wanted, texts = filter(None, dict.fromkeys(map(fold, words))), [fold(row.content or "") for row in rows]
+    # at the beginning of a word, or anywhere in scripts without spaces
+    starts = [re.escape(word) if word[0] > "\u052f" else rf"(?<!\w){re.escape(word)}" for word in wanted]
+    matches = [sum(re.search(start, text) is not None for start in starts) for text in texts]
     chosen: list[int] = []
     for at in sorted(range(len(rows)), key=lambda at: (not rows[at].pinned, -matches[at], -at)):
         if sizes[at] <= room and len(chosen) < most:
             chosen.append(at)
             room -= sizes[at]
     return [rows[at] for at in sorted(chosen)]
-
-
-def _compile_word(word: str) -> re.Pattern[str]:
-    """Compile a pattern for the beginning of a word, or for any place in scripts without spaces."""
-    return re.compile(re.escape(word) if word[0] > "\u052f" else rf"(?<!\w){re.escape(word)}")

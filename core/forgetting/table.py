@@ -258,9 +258,6 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
         removal.delete(audiences, audiences.c.audience_id == room)
 
 
-# Owners
-
-
 def find_owner(removal: Removal, kind: str, key: str) -> Owner:
     """Find the owner (person, conversation or server) with this key, and lock its rows against other writers."""
     if kind == "participant":

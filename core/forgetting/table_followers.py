@@ -258,9 +258,6 @@ def _find_standing(
     return standing
 
 
-# Memory items
-
-
 _ITEM = (_M.provenance, _M.kind, _M.content_hash)
 
 
@@ -310,9 +307,6 @@ def _reword(removal: Removal, row_id: int, text: str) -> None:
     removal.connection.execute(change.values(content=text, **derived, updated_at=removal.db.clock()))
     removal.exchange_rows(MEMORIES, old, [replace(each, folded=derived["text_folded"]) for each in old])
     removal.counts[memories.name] += len(old)
-
-
-# The diary
 
 
 def _change_entries(removal: Removal, message: Line, text: str | None) -> None:

@@ -93,9 +93,6 @@ def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None
             removal.queue(CONSOLIDATION, key, payload={"reason": reason, "rows": part})
 
 
-# Summaries of conversations
-
-
 def remove_summaries(removal: Removal, conversation: str, messages: Collection[int]) -> None:
     """Delete a conversation's summaries made after the first of these messages was stored, and queue a new one."""
     first = min(messages)

@@ -35,9 +35,6 @@ def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
         above = rows[-1].id
 
 
-# The diary
-
-
 def clean_diary(removal: Removal, person: Person) -> set[int]:
     """Remove the person from diary entries, and entries that involve nobody else; return the ids of these entries."""
     deleted: set[int] = set()
@@ -119,9 +116,6 @@ def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -
         removal.counts[ai_diary.name] += len(old)
 
 
-# Replies
-
-
 def clean_replies(removal: Removal, person: Person, deleted: Collection[int]) -> None:
     """Remove reply notes about the person from other people's messages."""
     chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said"))
@@ -153,9 +147,6 @@ def _update_metadata(removal: Removal, row_id: int, metadata: dict[str, Any] | N
         mine = (_C.persona_id == removal.persona, _C.id == row_id)
         written = update(chat_history_cache).where(*mine).values(metadata=metadata or null())
         removal.counts[chat_history_cache.name] += int(removal.connection.execute(written).rowcount)
-
-
-# Messages handed in with an operation
 
 
 def clean_operations(

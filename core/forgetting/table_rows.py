@@ -35,7 +35,6 @@ class Removal:
     counts: Counter[str] = field(default_factory=Counter)
     """Number of rows deleted or changed, by table."""
     operations: int = 0
-    """Number of queued operations."""
     shown: set[str] = field(default_factory=set)
     """Deleted rows, as `source number/id`; answers whose prompts contained them are withdrawn."""
     keeps_names: bool = False  # whether scenes keep their names

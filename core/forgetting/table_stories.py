@@ -17,12 +17,10 @@ from ..scope import Scope
 from ..stories import table_running
 from ..stories.rules_running import CoveredScene, RecapPlan, add_lines
 from ..stories.rules_scenes import BEFORE_ALL
-from ..stories.scenes import Layout, read_layout
+from ..stories.scenes import RUNNING, SCENE_RECAP, Layout, read_layout
 from . import rules
 from .table_rows import MADE, Removal
 
-SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
-"""Types of the operations that write recaps again."""
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
 
 

@@ -58,7 +58,6 @@ class ChangedError(StoreWriteError):
 
 
 Items = Sequence[tuple[int, Fact, NewMemory]]
-"""Id, fact and contents of each new item."""
 
 
 def consolidate(call: Call, model: Any, rows: Collection[int] = ()) -> Outcome:

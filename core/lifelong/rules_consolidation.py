@@ -50,7 +50,6 @@ class Fact:
     number: int | None = None
     """Number of the message that states the fact, as the model named it."""
     at: datetime | None = None
-    """Time of the message that states the fact."""
     other_text: str = ""
     """The other form of `text`: without the speaker's name if `text` has it, else with it; used to find equal items."""
 

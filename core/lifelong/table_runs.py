@@ -17,7 +17,6 @@ from ..database.schema import consolidation_runs, counters
 TICK = "consolidation_tick"
 """Counter with the start of the current interval, in seconds since 1970."""
 STREAMS = "stream_end"
-"""Counter with the number of ended live streams."""
 _R, _C = consolidation_runs.c, counters.c
 
 

@@ -15,7 +15,6 @@ from ..text.times import read_time_or_now
 from .rules import DEFAULT_IMPORTANCE, Tier, check_choice, importance_of
 
 Provenance = Literal["host", "model", "extract", "manual", "import"]
-"""Origin of an item's text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,6 @@ Tier = Literal["long_term", "session"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 DEFAULT_IMPORTANCE = 0.5
 MOST_IDS = 1000
-"""Maximum number of ids of one bulk change."""
 
 _FIELDS = (
     "importance", "tier", "tags", "emotion", "intensity", "emotion_state", "timestamp", "expires_at", "pinned",
@@ -155,9 +154,6 @@ def expires_at(at: datetime, ttl_seconds: int) -> datetime:
         return at
 
 
-# Modes; docs/conversations.md has the same table
-
-
 @dataclass(frozen=True, slots=True)
 class Mode:
     reads: bool
@@ -169,7 +165,7 @@ class Mode:
     """When a memory is saved. tool: when the model calls it. before: from the message, before its answer. -: never"""
 
 
-MODES: Mapping[str, Mode] = {
+MODES: Mapping[str, Mode] = {  # as in docs/conversations.md
     "agent": Mode(True, True, "tool"),
     "plus": Mode(True, True, "before"),
     "basic": Mode(True, False, "-"),

@@ -28,7 +28,6 @@ from ..text.time import mask_time
 from ..text.words import stop_words
 
 MOST_CHARS = 300
-"""Maximum number of characters of an instruction."""
 _MOST = 0.67
 """Share of an instruction's words that a sentence must repeat to cancel it, if its topic is diet, units or the like."""
 _STEM_CHARS, _ENDING_CHARS = 4, 3

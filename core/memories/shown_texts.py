@@ -1,6 +1,4 @@
-"""Remembers the memories in each conversation's last prompt: their repetition is not stored, and answers know their
-sources.
-"""
+"""Remembers the memories in each conversation's last prompt, so that answers know their sources and repeat none."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from .rules import INSTRUCTION, SAVED_MEMORY_CHARS
 from .table_reading import ItemFilter, ReadScope, search
 
 MOST_COMPARED = 1000
-"""Number of newest memories of the person that are compared."""
 MOST_WORDS = 60
 
 

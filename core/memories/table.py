@@ -14,6 +14,7 @@ from ..access import table as audiences
 from ..access import table_conversations as conversations
 from ..access import table_participants as participants
 from ..access import tombstones
+from ..access.table_conversations import AudienceRow
 from ..calls.call import Call
 from ..database import rows
 from ..database.compiled import IDS, read_parts
@@ -32,7 +33,7 @@ from .shapes import Added
 from .table_sources import join_sources
 
 _C = memories.c
-Check = Callable[[Connection, conversations.AudienceRow], WriteResult | None]
+Check = Callable[[Connection, AudienceRow], WriteResult | None]
 """Returns the result for an item that must not be stored, such as a duplicate; None for an item to store."""
 
 
@@ -70,7 +71,7 @@ def build_result(memory: NewMemory, row_id: int | None, reason: WriteReason = ""
 def insert_once(call: Call, memory: NewMemory, *, row_id: int, refused: Collection[bytes]) -> WriteResult:
     """Store one item as `insert` does, if its digest is not in `refused`; an equal stored item only gets a new time."""
 
-    def check(connection: Connection, place: conversations.AudienceRow) -> WriteResult | None:
+    def check(connection: Connection, place: AudienceRow) -> WriteResult | None:
         db, scope, local = call.db, call.scope, bool(place.local_only or memory.local_only)
         equal = find_equal(connection, db, scope, place.audience_id, [memory.digest]).get((memory.digest, local))
         if equal is not None:
@@ -97,11 +98,7 @@ _SAME_NAMES = (
 
 
 def write(
-    connection: Connection,
-    db: Database,
-    scope: Scope,
-    ready: Sequence[tuple[int, NewMemory]],
-    place: conversations.AudienceRow,
+    connection: Connection, db: Database, scope: Scope, ready: Sequence[tuple[int, NewMemory]], place: AudienceRow
 ) -> None:
     """Store items with their index rows and tags, in the caller's transaction, which has locked the audience."""
     now = db.clock()
@@ -159,11 +156,7 @@ def find_equal(
 
 
 def insert_each_once(
-    connection: Connection,
-    db: Database,
-    scope: Scope,
-    new: Sequence[tuple[int, NewMemory]],
-    place: conversations.AudienceRow,
+    connection: Connection, db: Database, scope: Scope, new: Sequence[tuple[int, NewMemory]], place: AudienceRow
 ) -> Added:
     """Store items of one conversation and person; an item equal to another in text and local_only is merged into it."""
     audiences.lock(connection, scope.persona, place.audience_id)

@@ -27,7 +27,6 @@ from . import table_reading as item_rows
 from .new_item import NewMemory
 
 PART = 200
-"""Number of rows read at once."""
 _C = table.c
 
 COLUMNS = (*item_rows.COLUMNS, _C.response_text, _C.intensity, _C.emotion_state)

@@ -17,12 +17,9 @@ from .shapes import Entry, Item, ShortTermMessage, ShortTermSection
 
 CUT_MARK = "..."
 MESSAGE_CHARS = 4000
-"""Maximum number of characters of a line."""
 SUMMARY_CHARS = 1500
 SUMMARY_MESSAGES = 6
-"""Minimum number of messages of an entry before a summary is due."""
 SUMMARY_EVERY = 10
-"""Number of turns after which a summary is due."""
 
 
 def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: int) -> tuple[Item, ...]:

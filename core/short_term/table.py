@@ -69,11 +69,9 @@ def write_entries(call: Call, entries: Sequence[NewEntry]) -> list[tuple[WriteRe
     """Write each persona's entry of a turn, delete expired ones; return (result, whether a summary is due) for each."""
     in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # so that two turns lock in one order
     begun, since = call.db.ids.one(), read_since(call.settings, call.db.clock())
-
-    def work(connection: Connection) -> list[tuple[WriteResult, bool]]:
-        return [_write_entry(connection, call, new, since, begun) for new in in_order]
-
-    return call.db.idempotent_transaction(work, source=SOURCE)
+    return call.db.idempotent_transaction(
+        lambda connection: [_write_entry(connection, call, new, since, begun) for new in in_order], source=SOURCE
+    )
 
 
 def _write_entry(
@@ -303,12 +301,7 @@ def remove_channel(connection: Connection, persona: str, channel: str, audiences
 
 
 def _change_lines(
-    connection: Connection,
-    persona: str,
-    ids: Collection[int],
-    change: Callable[[list[Any]], list[Any]],
-    *,
-    keep_summary: bool,
+    connection: Connection, persona: str, ids: Collection[int], change: Callable[..., list[Any]], *, keep_summary: bool
 ) -> tuple[int, int]:
     """Change the lines of these entries; return (entries deleted as empty, entries edited)."""
     empty: list[int] = []

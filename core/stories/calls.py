@@ -56,14 +56,10 @@ def choose_counter(counter: Counter | None, settings: Settings) -> Counter:
 
 
 def open_conversation(call: Call, conversation: object) -> StoryCall:
+    conversation = call.scope.conversation if conversation is None else conversation
     if conversation is None:
-        conversation = call.scope.conversation
-    if conversation is None:
-        raise MessageError(
-            "conversation is None, and the scope names none. Pass its key `interface/chat[/thread]`, or a Scope "
-            "with it.",
-            fields=("conversation",),
-        )
+        text = "conversation is None, and the scope names none. Pass its key `interface/chat[/thread]`, or a Scope"
+        raise MessageError(f"{text} with it.", fields=("conversation",))
     return _see(call, find_key(call, conversation, "conversation"), is_named=True)
 
 
@@ -88,10 +84,8 @@ def no_such_message() -> MessageError:
 
 def _see(call: Call, key: str, *, is_named: bool) -> StoryCall:
     """Return a call about conversation `key`, with `place` if the caller sees it; `is_named`: the host named `key`."""
-    named = replace(call, scope=replace(call.scope, conversation=key))
     viewer = load_viewer(call, key if is_named else None)
     place = table_conversations.find_among(call.db.read, call.persona, [key]).get(key)
-    story = StoryCall(call.db, call.settings, named.scope, viewer)
-    if place is None or place.audience_id not in viewer.audiences:
-        return story
-    return replace(story, place=place)
+    is_seen = place is not None and place.audience_id in viewer.audiences
+    scope = replace(call.scope, conversation=key)
+    return StoryCall(call.db, call.settings, scope, viewer, place if is_seen else None)

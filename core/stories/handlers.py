@@ -51,7 +51,6 @@ SHARE = 0.7
 OVERHEAD_TOKENS = 12
 """Tokens of one message besides its text: name, number, JSON punctuation."""
 KEYS = ("recap", "memory", "scene_recap", "running_recap", "summary")
-"""Keys of a JSON reply that may hold the text."""
 REFUSALS = ("empty", "no_text", "unreadable", "error_like", "shorter")
 """Reasons why a model's answer is no recap; they are stored with the message."""
 
@@ -100,11 +99,7 @@ class Task(StoryCall):
         return text
 
     def check(self, text: str, current: str) -> str:
-        """Return `text` if it may replace the text `current`; "" if an extract (a text without a model) may not.
-
-        Raises:
-            ModelError: a model's text may not replace the current text, so the model is asked again later.
-        """
+        """Return `text` if it may replace `current`, else ""; a model's text raises ModelError, to be asked again."""
         reason = judge_refusal(text, current, patterns=refused_patterns(self.settings.templates_dir))
         if reason and self.model is not None:
             raise ModelError(reason)

@@ -35,11 +35,9 @@ PROGRAM, DISABLED = "program_message", "disabled"
 
 class Refresh(NamedTuple):
     plan: HidePlan
-    """Ranges of messages that were hidden, and ranges that were shown again."""
     included: tuple[int, ...] = ()
     """Row ids of the messages whose recaps are now included, newest first."""
     changed: int = 0
-    """Number of recaps whose `include` changed."""
 
 
 def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Refresh:

@@ -36,7 +36,6 @@ class Scene:
     current: int | None = None
     """Index of the current version; None without versions."""
     metadata: Mapping[str, Any] | None = None
-    """Metadata of the current version."""
 
 
 @dataclass(frozen=True, slots=True)
