@@ -60,13 +60,8 @@ def insert_entry(call: Call, entry: NewEntry, *, row_id: int) -> tuple[int, Sequ
         row |= {name: row[name] or None for name in (*index_entries.DIARY_TEXTS[1:], "source_message_ids")}
         row |= {name: list(value) for name, value in row.items() if isinstance(value, tuple)}
         rows.check_size(row["text_folded"], "the entry's texts in their folded form")
-        row |= {
-            "id": row_id,
-            "persona_id": scope.persona,
-            "audience_id": place.audience_id,
-            "local_only": int(place.local_only or kept.local_only),
-            "participant_keys": keys or None,
-        }
+        row |= {"id": row_id, "persona_id": scope.persona, "audience_id": place.audience_id}
+        row |= {"local_only": int(place.local_only or kept.local_only), "participant_keys": keys or None}
         indexed.insert(connection, db, AI_DIARY, [row])
         return row_id, notes
 

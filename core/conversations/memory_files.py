@@ -207,9 +207,8 @@ def _take_sections(call: Call, folder: Path) -> None:
     text = _read(folder / RECENT)
     sections = read_sections(text)
     if _write_sections(sections).split() != text.split():
-        raise TransferError(
-            f"{str(folder / RECENT)!r} was not written by this program. Import it, then move it away.", path=str(folder)
-        )
+        text = f"{str(folder / RECENT)!r} was not written by this program. Import it, then move it away."
+        raise TransferError(text, path=str(folder))
     for at in _find_new_sections(call, sections):
         _insert_section(call, folder, sections[at])
 
@@ -275,9 +274,8 @@ def _check_folder(folder: str | Path | None, settings: Settings) -> Path:
 def _check_owner(folder: Path, scope: Scope) -> None:
     owner = read_state(folder).scope
     if owner is not None and owner != Scope(scope.persona, scope.conversation, scope.participant, scope.server):
-        raise TransferError(
-            f"{str(folder)!r} holds the files of another scope. Give each scope a folder of its own.", path=str(folder)
-        )
+        text = f"{str(folder)!r} holds the files of another scope. Give each scope a folder of its own."
+        raise TransferError(text, path=str(folder))
 
 
 @contextlib.contextmanager
@@ -299,9 +297,8 @@ def _read(path: Path) -> str:
     """Return the text of a file; "" if the file does not exist."""
     with _as_transfer_error(path, "read"), contextlib.suppress(FileNotFoundError):
         if path.stat().st_size > MAX_BYTES:
-            raise TransferError(
-                f"{str(path)!r} is larger than {MAX_BYTES:,} bytes. Move part of it elsewhere.", path=str(path)
-            )
+            text = f"{str(path)!r} is larger than {MAX_BYTES:,} bytes. Move part of it elsewhere."
+            raise TransferError(text, path=str(path))
         try:
             return path.read_bytes().decode("utf-8")
         except UnicodeDecodeError as error:

@@ -25,7 +25,6 @@ from .saved import read_saved
 from .section_recent import RECENT_IN_PROMPT
 from .section_saved import choose_saved, write_lines
 
-TEMPLATE = "memory.txt.j2"
 _escape = partial(html.escape, quote=False)
 """Escapes a text so that it cannot end its part of the prompt."""
 
@@ -60,7 +59,7 @@ def get_user_memory_prompt(**options: Unpack[CallOptions]) -> str | None:
         for one in recent[-RECENT_IN_PROMPT:]
     ]
     now, renderer = format_time(call.db.clock(), call.settings.timezone), Renderer(call.settings.templates_dir)
-    return renderer.text(TEMPLATE, now=now, recent=conversations, saved=[*map(_escape, saved)]).strip() or None
+    return renderer.text("memory.txt.j2", now=now, recent=conversations, saved=[*map(_escape, saved)]).strip() or None
 
 
 def get_system_prompt_with_memory(base: str, **options: Unpack[CallOptions]) -> str:

@@ -29,7 +29,6 @@ from . import memory_files, rules_summaries, table_summaries
 from .rules_summaries import Summary
 from .table_summaries import NewSummary
 
-TEMPLATE = "conversation_summary.txt.j2"
 _HANDED_IN = ("text", "sender_name", "participant", "triggered_by", "role")
 """Fields of a message passed in that the operation's payload keeps if the message is not stored."""
 
@@ -240,7 +239,8 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
     lines = list(map(rules_summaries.cut, lines))
     if model is None:
         return rules_summaries.extract_summary(lines)
-    question = Renderer(settings.templates_dir).text(TEMPLATE, messages=rules_summaries.show_lines(lines))
+    messages = rules_summaries.show_lines(lines)
+    question = Renderer(settings.templates_dir).text("conversation_summary.txt.j2", messages=messages)
     try:
         reply = llm.ask(model, [{"role": "user", "content": question}], settings)
     except ModelError as error:

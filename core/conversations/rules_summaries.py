@@ -25,8 +25,6 @@ TITLE_CHARS, SUMMARY_CHARS = 200, 2000
 MOST_MESSAGES, MOST_CHARS = 200, 24_000
 """Maximum number of messages, and of characters in total, in one summary; the newest are used."""
 
-Provenance = Literal["model", "extract"]
-
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -34,7 +32,7 @@ class Summary:
 
     title: str
     text: str
-    provenance: Provenance
+    provenance: Literal["model", "extract"]
 
 
 def read_messages(messages: object, conversation: str | None, participant: str | None = None) -> list[Line]:
@@ -65,14 +63,9 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
     is_own = entry.role == "persona"
     participant = f"{interface}/{entry.sender_id}" if interface and entry.sender_id and not is_own else None
     return Line(
-        text=entry.text,
-        sender_name=entry.sender_name or entry.username,
-        participant=participant,
-        role="persona" if is_own else "user",
-        at=entry.time,
-        message_id=entry.message_id,
-        sender_id=entry.sender_id,
-    )
+        text=entry.text, sender_name=entry.sender_name or entry.username, participant=participant,
+        role="persona" if is_own else "user", at=entry.time, message_id=entry.message_id, sender_id=entry.sender_id,
+    )  # fmt: skip
 
 
 def keep_newest(lines: Sequence[Line]) -> list[Line]:

@@ -50,8 +50,6 @@ from ..text.search_words import salient_words
 from . import table, table_items, table_quotes, table_stories
 from .table_rows import MADE, Removal
 
-_TAKES_PLACE = (INSTRUCTION, SAVED)
-"""Kinds of items that replace older items; when one is deleted, the replaced items become valid again."""
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
 
@@ -294,7 +292,8 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
         elif text is None or is_instruction:
             change = update(memories).where(_M.persona_id == removal.persona, _M.id == row.id)
             removal.connection.execute(change.values(source_message_ids=list(others)))
-    withdrawn = {message.row_id, *(row.id for row in deleted if row.kind in _TAKES_PLACE)}
+    # what instructions and saved memories replaced becomes valid again
+    withdrawn = {message.row_id, *(row.id for row in deleted if row.kind in (INSTRUCTION, SAVED))}
     table_items.remove_items(removal, {row.id for row in deleted}, withdrawn=withdrawn)
     table_items.consolidate_anew(removal, sources, "changed")
 

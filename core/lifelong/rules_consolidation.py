@@ -127,16 +127,12 @@ def choose_facts(
             kind = next((kind for group, kind in _KINDS.items() if group in statement.groups), "")
             if kind and not (deep and kind == "Emotions"):
                 plain, named = statement.text, f"{line.sender_name}: {statement.text}" if line.sender_name else ""
+                text, other = (named, plain) if name else (plain, named)
                 fact = Fact(
-                    _cut(named if name else plain),
-                    kind,
-                    heuristic_importance(statement.text),
-                    "session" if kind == "Emotions" else "long_term",
-                    participant=line.participant,
-                    sources=(line.row_id,) if line.row_id else (),
-                    at=line.at,
-                    other_text=_cut(plain if name else named),
-                )
+                    _cut(text), kind, heuristic_importance(plain), "session" if kind == "Emotions" else "long_term",
+                    participant=line.participant, sources=(line.row_id,) if line.row_id else (), at=line.at,
+                    other_text=_cut(other),
+                )  # fmt: skip
                 facts.append(fact)
     return facts
 

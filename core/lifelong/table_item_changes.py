@@ -72,11 +72,7 @@ def edit(call: Call, seen: ReadScope, row_id: int, text: str, *, editor: str, op
     return db.idempotent_transaction(work, source="memories")
 
 
-Change = Callable[[Connection, Database, str, Sequence[Any]], int]
-"""Changes locked rows of a persona, and returns the number of changed rows."""
-
-
-def change_items(db: Database, seen: ReadScope, ids: Sequence[int], change: Change) -> BulkResult:
+def change_items(db: Database, seen: ReadScope, ids: Sequence[int], change: Callable[..., int]) -> BulkResult:
 
     def work(connection: Connection) -> BulkResult:
         rows = items.lock_items(connection, seen, ids)

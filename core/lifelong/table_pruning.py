@@ -21,8 +21,6 @@ BATCH = 500
 ACTIVE_MINUTES = 30
 """A conversation is active while its last message is younger than this: a shorter pause does not end a talk."""
 _C, _T = memories.c, conversations.c
-Found = tuple[int, tuple[str, ...]]
-"""Id of an archived item and the reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,8 @@ def _holds(persona: str) -> tuple[Any, ...]:
 
 def archive_expired(
     db: Database, persona: str, ttl_seconds: int, *, given: bool = False, active: str | None = None
-) -> list[Found]:
+) -> list[tuple[int, tuple[str, ...]]]:
+    """Return (id, reasons) of each archived item."""
     now = db.clock()
     by_age = _C.timestamp <= now - timedelta(seconds=ttl_seconds)
     by_expiry = _C.expires_at <= now
@@ -61,7 +60,7 @@ def prunable(persona: str, now: datetime, limits: Limits) -> Any:
     return and_(*_holds(persona), _C.tier == "long_term", _C.importance < limits.protect_importance, which)
 
 
-def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[Found]:
+def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[tuple[int, tuple[str, ...]]]:
     now, pruned = db.clock(), []
     for row in _archived(db, persona, prunable(persona, now, limits), dry_run=dry_run):
         is_old = row.timestamp is not None and now - row.timestamp >= timedelta(days=limits.max_age_days)

@@ -67,10 +67,8 @@ def read_entry(given: object, default_kind: str) -> dict[str, Any] | None:
     """Return a fact as arguments of `new_item.read`, with unknown keys in `metadata`; None if its text is blank."""
     entry = {"text": given} if isinstance(given, str) or given is None else given
     if not isinstance(entry, Mapping):
-        raise MessageError(
-            f"an entry is of type {type(given).__name__}. It must be a text or a mapping with a text.",
-            fields=("entries",),
-        )
+        found = f"an entry is of type {type(given).__name__}"
+        raise MessageError(f"{found}. It must be a text or a mapping with a text.", fields=("entries",))
     text = next((entry[name] for name in _TEXTS if entry.get(name) is not None), "")
     if not isinstance(text, str):
         raise MessageError.of_type("text", text, "a text")
@@ -100,10 +98,8 @@ def read_ids(ids: object) -> tuple[int, ...]:
         raise MessageError.of_type("ids", ids, "a list of ids")
     wanted = tuple(dict.fromkeys(read_id(each) for each in newest_items(ids, "ids")))
     if len(wanted) > MOST_IDS:
-        raise MessageError(
-            f"ids holds {len(wanted)} ids. At most {MOST_IDS} are taken in one call. Send them in several.",
-            fields=("ids",),
-        )
+        found = f"ids holds {len(wanted)} ids"
+        raise MessageError(f"{found}. At most {MOST_IDS} are taken in one call. Send them in several.", fields=("ids",))
     return wanted
 
 

@@ -67,10 +67,8 @@ def decay(base: int, days: int, decay_days: int) -> int:
 def read_delta(value: object, field: str) -> int:
     """Check a change of affinity or trust, and limit it to -MOST_MOVED to MOST_MOVED."""
     if (whole := find_whole(int(value) if isinstance(value, float) and value.is_integer() else value)) is None:
-        raise MessageError(
-            f"{field} is {shown(value)}. It must be a whole number, such as 5 or -5. Round it before the call.",
-            fields=(field,),
-        )
+        text = f"{field} is {shown(value)}. It must be a whole number, such as 5 or -5. Round it before the call."
+        raise MessageError(text, fields=(field,))
     return max(-MOST_MOVED, min(MOST_MOVED, whole))
 
 

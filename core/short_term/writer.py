@@ -24,8 +24,6 @@ from . import rules, table, turns
 from .shapes import NewEntry, Turn, TurnResult
 from .table import NAME_CHARS
 
-FULL = "full"
-
 
 def write_turn(
     context: Any = None,
@@ -100,8 +98,8 @@ def write_turn(
 def _write_turn(call: Call, turn: Turn) -> TurnResult:
     """Write every answering persona's entry of a turn, or return the reason why nothing is stored."""
     if turn.level == turns.UNKNOWN:
-        logs.warning("short_term_privacy_level_not_known", counted_as=FULL, known="none, partial, full, 0, 1, 2")
-    if turn.level in (FULL, turns.UNKNOWN):
+        logs.warning("short_term_privacy_level_not_known", counted_as="full", known="none, partial, full, 0, 1, 2")
+    if turn.level in ("full", turns.UNKNOWN):
         return TurnResult(0, "privacy")
     if not turn.answers:
         return TurnResult(0, "no_response")

@@ -18,7 +18,6 @@ from .calls import choose_counter
 from .rules_recaps import limit_tokens
 
 KEY = "running_recap"
-TEMPLATE = "running_recap.txt.j2"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
@@ -55,7 +54,8 @@ def fit_version(content: str, provenance: str, settings: Settings, counter: Coun
     renderer = Renderer(settings.templates_dir)
 
     def render(text: str) -> str:
-        return (renderer.text(TEMPLATE, running_recap=text, provenance=provenance).strip() or text) if text else ""
+        shown = renderer.text("running_recap.txt.j2", running_recap=text, provenance=provenance) if text else ""
+        return shown.strip() or text
 
     text, dropped = fit_text(content, lambda part: count(render(part)) <= limit)
     return FittedRecap(render(text), dropped, tuple(renderer.notes))

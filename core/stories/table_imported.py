@@ -89,16 +89,10 @@ def _recap_row(recap: Recap) -> dict[str, Any]:
 
 
 def _scene_recap_rows(persona: str, scene_id: int, scene: Scene, now: datetime) -> list[dict[str, Any]]:
+    shared = {"persona_id": persona, "scene_id": scene_id, "provenance": PROVENANCE, "created_at": now}
+    metadata = {scene.current: dict(scene.metadata)} if scene.metadata else {}
     return [
-        {
-            "persona_id": persona,
-            "scene_id": scene_id,
-            "version_index": number,
-            "content": content,
-            "metadata": dict(scene.metadata) if number == scene.current and scene.metadata else None,
-            "provenance": PROVENANCE,
-            "created_at": now,
-        }
+        {**shared, "version_index": number, "content": content, "metadata": metadata.get(number)}
         for number, content in enumerate(scene.versions)
     ]
 
