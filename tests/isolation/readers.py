@@ -3,28 +3,13 @@
 import importlib
 import inspect
 import io
+import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core import (
-    ai_diary,
-    aio,
-    chat_history_cache,
-    conversations,
-    jobs,
-    lifelong,
-    privacy,
-    prompt_engine,
-    relationships,
-    short_term,
-    stories,
-    synth_core_memory,
-    synth_tagging,
-    tokens,
-    transfer,
-    values,
-)
+from core import aio, conversations, lifelong, prompt_engine, short_term, transfer, values
+from core import synth_core_memory as remembering
 from core.errors import CoreError
 from core.history_engine import HistoryEngine
 from core.transfer.exports import export_chat
@@ -54,8 +39,37 @@ def _given(world: World, asking: Asking) -> dict[str, Any]:
     return {"db": world.db, "settings": world.settings, "scope": asking.scope}
 
 
-def _reads(name: str, call: Callable[..., Any], level: Level = "scope", *, about: bool = False) -> None:
-    READERS[name] = Reader(lambda w, a, p: call(p, **_given(w, a)), level, about)
+def _calls(name: str, call: Callable[..., Any], right: Level = "scope", *, about: bool = False) -> None:
+    READERS[name] = Reader(lambda w, a, p: call(p, **_given(w, a)), right, about)
+
+
+def _reads(name: str, *arguments: Any, right: Level = "scope", about: bool = False, **more: Any) -> None:
+    """List a door with its arguments; those that are functions are called with the place."""
+
+    def made(argument: Any, place: Place) -> Any:
+        return argument(place) if callable(argument) else argument
+
+    def call(place: Place, **by: Any) -> Any:
+        named = {key: made(each, place) for key, each in more.items()}
+        return pkgutil.resolve_name(name)(*(made(each, place) for each in arguments), **named, **by)
+
+    _calls(name, call, right, about=about)
+
+
+def _key(place: Place) -> str:
+    return place.conversation or "tg/none"
+
+
+def _person(place: Place) -> str:
+    return place.participant
+
+
+def _item(place: Place) -> int:
+    return place.rows.get("memories", 1)
+
+
+def _row(place: Place) -> int:
+    return place.rows.get("chat_history_cache", 1)
 
 
 # The prompt, with all its sections, and the host's live messages of everybody
@@ -97,66 +111,54 @@ def _prompt(world: World, asking: Asking) -> Any:
     return prompt, report, prompt_engine.to_messages(prompt)
 
 
-READERS |= {
-    "core.prompt_engine.explain_json_prompt": Reader(lambda w, a, p: _prompt(w, a)),
-    "core.prompt_engine.build_json_prompt": Reader(
-        lambda w, a, p: prompt_engine.build_json_prompt(message(a), live(w, a), **_given(w, a))
-    ),
-    "core.prompt_engine.explain_messages": Reader(
-        lambda w, a, p: prompt_engine.explain_messages(message(a), live(w, a), **_given(w, a))
-    ),
-    "core.prompt_engine.build_messages": Reader(
-        lambda w, a, p: prompt_engine.build_messages(message(a), live(w, a), **_given(w, a))
-    ),
-    "core.history_engine.HistoryEngine": Reader(
-        lambda w, a, p: HistoryEngine().build_context(message(a), live(w, a), **_given(w, a))
-    ),
-}
+def _prompts(name: str) -> None:
+    READERS[name] = Reader(lambda w, a, p: pkgutil.resolve_name(name)(message(a), live(w, a), **_given(w, a)))
+
+
+for _name in ("build_json_prompt", "explain_messages", "build_messages"):
+    _prompts(f"core.prompt_engine.{_name}")
+READERS["core.prompt_engine.explain_json_prompt"] = Reader(lambda w, a, p: _prompt(w, a))
+READERS["core.history_engine.HistoryEngine"] = Reader(
+    lambda w, a, p: HistoryEngine().build_context(message(a), live(w, a), **_given(w, a))
+)
 
 # Searches
 
-_reads("core.synth_core_memory.search_memories",
-       lambda p, **by: [synth_core_memory.search_memories(**asked, limit=50, ranking=ranking, **by)
+_calls("core.synth_core_memory.search_memories",
+       lambda p, **by: [remembering.search_memories(**asked, limit=50, ranking=ranking, **by)
                         for ranking in ("recency", "relevance")
                         for asked in ({"tags": [TAG]}, {"keywords": [COMMON]},
                                       {"query": f"the {COMMON} sleeps"})])  # fmt: skip
-_reads("core.synth_core_memory.explain_search",
-       lambda p, **by: synth_core_memory.explain_search(
-           tags=[TAG], keywords=[COMMON, "zq"], limit=50, **by))  # fmt: skip
-_reads("core.synth_core_memory.free_memory_search",
-       lambda p, **by: synth_core_memory.free_memory_search(f"{COMMON} {TAG}", 50, **by))  # fmt: skip
+_reads("core.synth_core_memory.explain_search", tags=[TAG], keywords=[COMMON, "zq"], limit=50)
+_reads("core.synth_core_memory.free_memory_search", f"{COMMON} {TAG}", 50)
 
-# The log
+# The log and the diary
 
-_reads("core.chat_history_cache.load_chat_history",
-       lambda p, **by: chat_history_cache.load_chat_history(p.conversation or "tg/none", 50, level=True, **by),
-       "own right", about=True)  # fmt: skip
-_reads("core.chat_history_cache.load_global_chat_history",
-       lambda p, **by: chat_history_cache.load_global_chat_history(1000, **by))  # fmt: skip
-_reads("core.chat_history_cache.get_cache_stats", lambda p, **by: chat_history_cache.get_cache_stats(**by))
-
-# The diary
-
-_reads("core.ai_diary.get_recent_entries", lambda p, **by: ai_diary.get_recent_entries(30, **by))
-_reads("core.ai_diary.get_entries_by_tags", lambda p, **by: ai_diary.get_entries_by_tags([TAG], 1000, **by))
+_reads("core.chat_history_cache.load_chat_history", _key, 50, level=True, right="own right", about=True)
+_reads("core.chat_history_cache.load_global_chat_history", 1000)
+_reads("core.chat_history_cache.get_cache_stats")
+_reads("core.ai_diary.get_recent_entries", 30)
+_reads("core.ai_diary.get_entries_by_tags", [TAG], 1000)
 
 
 def _with_person(world: World, asking: Asking, place: Place) -> Any:
-    return ai_diary.get_entries_with_person(world.people.get(place.origin, "nobody"), 100, **_given(world, asking))
+    name = world.people.get(place.origin, "nobody")
+    return pkgutil.resolve_name("core.ai_diary.get_entries_with_person")(name, 100, **_given(world, asking))
 
 
 READERS["core.ai_diary.get_entries_with_person"] = Reader(_with_person, about=True)
 
 # Recent conversations, saved memories, the tool
 
-_reads("core.conversations.list_recent_conversations",
-       lambda p, **by: conversations.list_recent_conversations(**by))  # fmt: skip
-_reads("core.conversations.list_saved_memories", lambda p, **by: conversations.list_saved_memories(**by))
-_reads("core.conversations.load_memory", lambda p, **by: conversations.load_memory(**by))
-_reads("core.conversations.get_user_memory_prompt", lambda p, **by: conversations.get_user_memory_prompt(**by))
-_reads("core.conversations.get_system_prompt_with_memory",
-       lambda p, **by: conversations.get_system_prompt_with_memory("base", **by))  # fmt: skip
-_reads("core.conversations.memory_tools", lambda p, **by: conversations.memory_tools(**by))
+for _name in (
+    "list_recent_conversations",
+    "list_saved_memories",
+    "load_memory",
+    "get_user_memory_prompt",
+    "memory_tools",
+):
+    _reads(f"core.conversations.{_name}")
+_reads("core.conversations.get_system_prompt_with_memory", "base")
 
 
 def _tool(place: Place, **by: Any) -> Any:
@@ -165,98 +167,74 @@ def _tool(place: Place, **by: Any) -> Any:
     return [conversations.run_tool_call(call, **by) for call in conversations.parse_tool_call(reply)]
 
 
-_reads("core.conversations.run_tool_call", _tool)
+_calls("core.conversations.run_tool_call", _tool)
 READERS["core.conversations.export_markdown"] = Reader(lambda w, a, p: w.markdown(a))
 
 # A moment ago
 
-_reads("core.short_term.get_for_user",
+_calls("core.short_term.get_for_user",
        lambda p, **by: [short_term.get_for_user(who, **by)
                         for who in (p.participant, by["scope"].participant or "x/y")],
        "own right", about=True)  # fmt: skip
-_reads("core.short_term.get_for_server", lambda p, **by: short_term.get_for_server(p.server or "none", **by),
-       "own right", about=True)  # fmt: skip
+_reads("core.short_term.get_for_server", lambda p: p.server or "none", right="own right", about=True)
 
 
 def _context(place: Place, **by: Any) -> Any:
     """A server that a host names says which room of that name is meant; where it names none, the one that is stored."""
     here = by["scope"].conversation
     server = place.server if here is None else by["scope"].server
-    return short_term.build_short_term_context(
-        place.participant, here or place.conversation or "tg/none", server or None, **by
-    )
+    return short_term.build_short_term_context(place.participant, here or _key(place), server or None, **by)
 
 
-_reads("core.short_term.build_short_term_context", _context, "own right", about=True)
-_reads("core.short_term.get_stats", lambda p, **by: short_term.get_stats(**by))
+_calls("core.short_term.build_short_term_context", _context, "own right", about=True)
+_reads("core.short_term.get_stats")
 
-# Items
+# Items and values
 
-_reads("core.lifelong.search_items",
+_calls("core.lifelong.search_items",
        lambda p, **by: [lifelong.search_items(**asked, limit=500, **by) for asked in
                         ({"q": COMMON}, {"archived": True}, {"conversation": p.conversation})],
        about=True)  # fmt: skip
-_reads("core.lifelong.profile", lambda p, **by: lifelong.profile(p.participant, **by), about=True)
-_reads("core.lifelong.find_similar_item", lambda p, **by: lifelong.find_similar_item(f"the {COMMON}", **by))
-_reads("core.lifelong.get_item", lambda p, **by: lifelong.get_item(p.rows.get("memories", 1), **by), about=True)
-_reads("core.lifelong.get_item_history", lambda p, **by: lifelong.get_item_history(p.rows.get("memories", 1), **by),
-       about=True)  # fmt: skip
-
-# Relationships
-
-_reads("core.values.open_values",
+_reads("core.lifelong.profile", _person, about=True)
+_reads("core.lifelong.find_similar_item", f"the {COMMON}")
+_reads("core.lifelong.get_item", _item, about=True)
+_reads("core.lifelong.get_item_history", _item, about=True)
+_calls("core.values.open_values",
        lambda p, **by: [(own.find([("notes", "file")]), own.list_below(), own.list_namespaces())
                         for own in (values.open_values(kind, **by) for kind in ("entry", "file"))])  # fmt: skip
-_reads("core.relationships.get", lambda p, **by: relationships.get(p.participant, **by), "persona", about=True)
-_reads("core.relationships.list_recent", lambda p, **by: relationships.list_recent(500, **by), "persona")
 
 # Stories
 
-
-def _of_message(name: str, *more: Any) -> None:
-    function = getattr(stories, name)
-    _reads(f"core.stories.{name}",
-           lambda p, **by: function(*(("the text",) if name == "concatenate_recap" else ()),
-                                    p.rows.get("chat_history_cache", 1), *more, **by),
-           "own right", about=True)  # fmt: skip
-
-
-def _of_conversation(name: str) -> None:
-    function = getattr(stories, name)
-    _reads(f"core.stories.{name}", lambda p, **by: function(conversation=p.conversation or "tg/none", **by),
-           "own right", about=True)  # fmt: skip
-
-
-for _name in ("check_message_exclusion", "concatenate_recap", "get_data", "get_memory", "list_alternatives"):
-    _of_message(_name)
+for _name in ("check_message_exclusion", "get_data", "get_memory", "list_alternatives"):
+    _reads(f"core.stories.{_name}", _row, right="own right", about=True)
+_reads("core.stories.concatenate_recap", "the text", _row, right="own right", about=True)
 for _name in ("auto_hide_plan", "get_running_recap", "get_running_recap_injection",
               "get_running_recap_storage", "get_running_recap_versions", "list_scenes"):  # fmt: skip
-    _of_conversation(_name)
+    _reads(f"core.stories.{_name}", right="own right", about=True, conversation=_key)
 
 # Listings for an operator, and figures
 
-_reads("core.jobs.list_operations", lambda p, **by: jobs.list_operations(limit=1000, **by), "persona")
-_reads("core.jobs.count_operations", lambda p, **by: jobs.count_operations(**by), "persona")
-_reads("core.privacy.list_privacy", lambda p, **by: privacy.list_privacy(**by), "persona")
-_reads("core.synth_tagging.list_tags", lambda p, **by: synth_tagging.list_tags(**by), "persona")
-_reads("core.synth_tagging.expand_tags", lambda p, **by: synth_tagging.expand_tags([TAG, COMMON], **by))
-
-_reads("core.tokens.list_tokens", lambda p, **by: tokens.list_tokens(**by), "persona")
+_reads("core.relationships.get", _person, right="persona", about=True)
+_reads("core.relationships.list_recent", 500, right="persona")
+_reads("core.jobs.list_operations", limit=1000, right="persona")
+for _name in ("jobs.count_operations", "privacy.list_privacy", "synth_tagging.list_tags", "tokens.list_tokens"):
+    _reads(f"core.{_name}", right="persona")
+_reads("core.synth_tagging.expand_tags", [TAG, COMMON])
 
 # Files
 
-_reads("core.transfer.export_items",
+_calls("core.transfer.export_items",
        lambda p, **by: ["".join(transfer.export_items(fmt=fmt, **by)) for fmt in ("json", "jsonl")],
        "persona")  # fmt: skip
 
 
 def _chat_file(place: Place, **by: Any) -> str:
     out = io.BytesIO()
-    export_chat(out, conversation=place.conversation or "tg/none", **by)
+    export_chat(out, conversation=_key(place), **by)
     return out.getvalue().decode()
 
 
-_reads("core.transfer.exports.export_chat", _chat_file, "own right", about=True)
+_calls("core.transfer.exports.export_chat", _chat_file, "own right", about=True)
 
 WRITERS = {
     "core.ai_diary": "add_diary_entry archive_diary_entry cleanup_old_entries edit_diary_entry unarchive_entries",
