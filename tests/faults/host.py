@@ -103,8 +103,7 @@ class _Program:
         chosen = random.Random(self.name)
         while not stopped.is_set():
             self.number += 1
-            kind = kinds[self.number - 1] if self.number <= len(kinds) else chosen.choice(kinds)
-            self._do(kind)
+            self._do(kinds[self.number - 1] if self.number <= len(kinds) else chosen.choice(kinds))
         self.db.close()
 
     def _do(self, kind: str) -> None:
@@ -167,8 +166,7 @@ def _import(host: _Program, path: str, text: str, more: dict[str, Any]) -> int |
     file = host.folder / "chat.jsonl"
     line = {"conversation": "old", "session": 1, "id": f"{host.name}-{host.number}", "speaker": "Ann", "text": text}
     file.write_text(json.dumps({**line, "timestamp": "2025-01-02T03:04:05Z"}) + "\n")
-    result = import_file(file, interface="tg", conversation=f"{path}/old", **more)
-    return result.imported or None
+    return import_file(file, interface="tg", conversation=f"{path}/old", **more).imported or None
 
 
 def _break(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:

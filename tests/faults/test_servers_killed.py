@@ -44,8 +44,7 @@ class Place:
     def restart(self) -> None:
         """Start the server again on its data; it listens elsewhere."""
         self.server.start()
-        address = make_url(self.server.url)
-        self.wire.lead_to("127.0.0.1", address.port or 3306)
+        self.wire.lead_to("127.0.0.1", make_url(self.server.url).port or 3306)
 
     @contextmanager
     def hosts(self) -> Iterator[_Run]:
@@ -197,8 +196,7 @@ def test_f53_a_session_that_holds_locks_is_waited_for(place: Place) -> None:
 def test_f54_a_full_disk_refuses_with_the_remedy_and_loses_nothing(server_name: str) -> None:
     options: dict[str, Any] = {"innodb_data_file_path": "ibdata1:12M:autoextend:max:34M", "innodb_file_per_table": 0}
     with Fresh(server_name, options) as server:
-        url = server.create_database("full")
-        db = open_db(url)
+        db = open_db(server.create_database("full"))
         stage = Stage(db)
         acknowledged: set[int] = set()
         caught: StoreWriteError | None = None
@@ -214,8 +212,7 @@ def test_f54_a_full_disk_refuses_with_the_remedy_and_loses_nothing(server_name: 
         assert caught is not None and caught.number in (1114, 1021), caught
         assert "full" in str(caught) and "w1x1" not in str(caught)
         assert failed(stage.explain("line", path="tg/1")[1]) == []
-        rows = {int(row[0]) for row in server.execute("SELECT id FROM full.chat_history_cache")}
-        assert rows == acknowledged
+        assert {int(row[0]) for row in server.execute("SELECT id FROM full.chat_history_cache")} == acknowledged
         db.close()
 
 

@@ -217,8 +217,7 @@ class History:
 
     def _forget_person(self) -> Any:
         person = self.random.choice(PEOPLE)
-        step = {"do": "forget_person", "person": person}
-        return step, lambda model, _: model.forget_person(person)
+        return {"do": "forget_person", "person": person}, lambda model, _: model.forget_person(person)
 
     def _check_copy(self, _: Model, counts: Any) -> None:
         if counts is not None and (counts[0] != counts[1] or counts[2]):
@@ -236,8 +235,7 @@ class History:
     def _look_from(self, room: Room, person: str) -> None:
         model = self.model
         marks = [*model.texts, *self.random.sample(sorted(model.gone), min(10, len(model.gone))), *model.hidden]
-        step = {**self._of_room("look", room), "person": person, "marks": marks or ["nothing"]}
-        _, shown = self._do(step)
+        _, shown = self._do({**self._of_room("look", room), "person": person, "marks": marks or ["nothing"]})
         lines = [line.partition("the ")[2].partition(" ")[0] for line in shown["lines"]]
         if lines != model.lines(room):
             raise WrongError(f"{person} in {room.key}: lines {lines}, should be {model.lines(room)}")

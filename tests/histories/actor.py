@@ -65,8 +65,7 @@ class Actor:
         return insert_memory(step["text"], "Ann", "chat", ["note"], Scope(PERSONA), **self.given)
 
     def edit(self, step: dict[str, Any], room: Room) -> Any:
-        scope = room.scope(step["person"])
-        return edit_chat_message(step["row"], step["text"], **self.given, scope=scope).stored
+        return edit_chat_message(step["row"], step["text"], **self.given, scope=room.scope(step["person"])).stored
 
     def delete(self, step: dict[str, Any], room: Room) -> Any:
         return delete_chat_message(step["row"], **self.given, scope=room.scope(step["person"])).stored

@@ -271,8 +271,7 @@ def of_table(world: World, table: str) -> list[str]:
 
 @pytest.mark.slow
 def test_f12_reports_do_not_change_by_rows_that_are_not_seen(world: World, db: Database) -> None:
-    first = world.askings[0]
-    asked = Asking(Scope("watcher", "tg/here", "tg/ann", "s1", None, "public"), first.asker)
+    asked = Asking(Scope("watcher", "tg/here", "tg/ann", "s1", None, "public"), world.askings[0].asker)
 
     def report() -> dict[str, Any]:
         prompt, told = explain_json_prompt(message(asked), db=db, settings=world.settings, scope=asked.scope)

@@ -153,8 +153,7 @@ class World:
         a, b = f"dm/{name}", f"dm2/{name}"
         if not late:
             privacy.link_participants(a, b, **self._by(Scope(persona)))
-        origin = Origin(persona, "direct", "", b, f"{persona}|{a}")
-        place = Place(origin, b, "", b, {})
+        place = Place(Origin(persona, "direct", "", b, f"{persona}|{a}"), b, "", b, {})
         self.places.append(place)
         self._plant(place, whole=False)
         if late:
@@ -194,8 +193,7 @@ class World:
         local = Origin(o.persona, o.kind, o.server, o.conversation, o.person, local_only=True)
         insert_memory(self.text("memories", local), "host", "chat", [TAG], place.scope, local_only=True, db=self.db,
                       settings=self.settings)  # fmt: skip
-        editor = self.canary("item_history", o)
-        lifelong.edit_item(made, self.text("memories", o), editor=editor, **own)
+        lifelong.edit_item(made, self.text("memories", o), editor=self.canary("item_history", o), **own)
         name = self.people[o] = self.canary("ai_diary", o)
         texts = [self.text("ai_diary", o) for _ in range(4)]
         diary = ai_diary.add_diary_entry(
@@ -204,8 +202,7 @@ class World:
         )  # fmt: skip
         rows["ai_diary"] = int(diary.id or 0)
         ai_diary.add_diary_entry(self.text("ai_diary", local), context_tags=[TAG], local_only=True, **own)
-        saved = conversations.add_saved_memory(self.text("memories", o), **own)
-        rows["saved"] = int(saved.id or 0)
+        rows["saved"] = int(conversations.add_saved_memory(self.text("memories", o), **own).id or 0)
         text = self.text("stored_values", o)
         new = values.NewValue(("notes", self.canary("stored_values", o), "file"), text, text=text)
         values.open_values(**own).change(lambda change: change.write([new, replace(new, path=("notes", "file"))]))

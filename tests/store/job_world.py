@@ -127,8 +127,7 @@ class Queue:
         return found
 
     def claimed(self, **more: Any) -> Any:
-        given = {"lease_seconds": 600, **more}
-        return claim_next(self.db, self.persona, [KIND], **given)
+        return claim_next(self.db, self.persona, [KIND], **{"lease_seconds": 600, **more})
 
     @property
     def effects(self) -> dict[str, int]:

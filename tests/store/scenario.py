@@ -103,8 +103,7 @@ def _say(s: _Story) -> None:
     for n, text in enumerate(TEXTS):
         at = NOW - timedelta(hours=20 - n, microseconds=n)
         for path, who in ((S1, "bob"), (C9, "ann"), (DIRECT, "ann")):
-            kept = {C9: "restricted", DIRECT: "direct"}.get(path)
-            more = s.more(path, participant=f"tg/{who}", privacy=kept)
+            more = s.more(path, participant=f"tg/{who}", privacy={C9: "restricted", DIRECT: "direct"}.get(path))
             s.tell(f"{path} {n}", save, path, f"{text} {path}", who.title(), who, at, {"k\\": text}, **more)
     for name, fields in {
         "id": {"message_id": "m1"}, "id again": {"message_id": "m1"}, "id upper": {"message_id": "M1"},

@@ -108,8 +108,7 @@ def explain(db: Database, scope: Scope, **arguments: Any) -> tuple[list[Any], di
 
 
 def viewer_of(db: Database, scope: Scope, settings: Settings = DEFAULTS) -> Viewer:
-    destination = scope.destination or "remote"
-    return load.load_snapshot(db, scope, Request(), destination=destination, settings=settings).viewer
+    return load.load_snapshot(db, scope, Request(), destination=scope.destination or "remote", settings=settings).viewer
 
 
 def find_plainly(db: Database, scope: Scope, settings: Settings = DEFAULTS, **arguments: Any) -> list[Any]:
@@ -130,8 +129,7 @@ def matched(db: Database, scope: Scope, **arguments: Any) -> list[int]:
 
 
 def ranked(db: Database, scope: Scope, **arguments: Any) -> list[int]:
-    report = explain(db, scope, **arguments)[1]
-    return [one["id"] for one in sorted(report["hits"], key=lambda one: one["rank"])]
+    return [one["id"] for one in sorted(explain(db, scope, **arguments)[1]["hits"], key=lambda one: one["rank"])]
 
 
 @dataclass(frozen=True)
@@ -275,7 +273,6 @@ def edited(db: Database, scope: Scope, row_id: int, text: str, audiences: Sequen
     """Give a message another text, as somebody who sees these audiences."""
     c = chat_history_cache.c
     chosen = select(c.interface_path).where(c.persona_id == scope.persona, c.id == row_id)
-    seen = viewer_of(db, scope)
-    viewer = replace(seen, audiences=tuple(audiences))
+    viewer = replace(viewer_of(db, scope), audiences=tuple(audiences))
     for row in db.read(chosen, source="chat_history_cache"):
         table_followers.edit_message(Call(db, DEFAULTS, scope), viewer, row[0], row_id, text)

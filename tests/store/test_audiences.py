@@ -66,8 +66,7 @@ def test_f82_a_separate_chat_shares_only_what_its_person_asked_to_keep(db: Datab
             saved = {hit["snippet"] for hit in found if hit["source"] == "memories"}
             assert lines == {f"A dragon in {name}"}
             assert saved == {f"Ann fears the dragon of {each}" for each in places}
-        prompt = build_json_prompt({"text": "The dragon?", "interface_path": here.conversation}, db=db, scope=here)
-        shown = str(prompt)
+        shown = str(build_json_prompt({"text": "The dragon?", "interface_path": here.conversation}, db=db, scope=here))
         assert all(f"fears the dragon of {each}" in shown for each in places)
         assert all((f"dragon in {each}" in shown) is (each == name) for each in places)
     elsewhere = (other, other, "direct"), ("web/bob/one", other, "separate")

@@ -225,8 +225,7 @@ def test_r11_all_are_stored_or_none(db: Database, scope: Scope, monkeypatch: pyt
             door.save_together(lines, db=db)
         assert [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)] == ["line 0"]
     else:
-        results = door.save_together(lines, db=db)
-        assert [result.reason for result in results] == ["duplicate", "", "", ""]
+        assert [result.reason for result in door.save_together(lines, db=db)] == ["duplicate", "", "", ""]
         assert {each >> BITS for each in calls[3:]} == {each >> BITS for each in calls[:3]}
         row = rows_of(db, chat_history_cache, scope.persona)[-1]
         assert "line 2" in str(row.metadata)
@@ -258,8 +257,7 @@ def test_f41_a_line_of_the_persona_answers_the_person_of_the_scope(db: Database,
 def test_f59_ids_keep_rising_when_the_clock_jumps_back(db: Database, scope: Scope) -> None:
     first = save(db, scope, "tg/1", "one")
     db.clock.forward(days=-3)  # type: ignore[attr-defined]
-    second = save(db, scope, "tg/1", "two")
-    assert second.id > first.id
+    assert save(db, scope, "tg/1", "two").id > first.id
 
 
 # Reading

@@ -194,8 +194,7 @@ def test_f74_statement_binlog_and_other_settings_that_lose_writes_are_named() ->
 
 
 def test_f74_expired_items_and_orphans_are_counted(db: Database) -> None:
-    past = db.clock() - timedelta(days=1)
-    insert_memory("gone by now", "ann", "chat", [], tier="session", expires_at=past, db=db)
+    insert_memory("gone by now", "ann", "chat", [], tier="session", expires_at=db.clock() - timedelta(days=1), db=db)
     row = {"id": 5, "item_id": 99, "old_text": "x"}
     recap = {"message_row": 77, "alternative": -1, "memory": "x"}
     db.transaction(lambda c: c.execute(insert(schema.item_history), row), source="test")

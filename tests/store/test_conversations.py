@@ -111,8 +111,7 @@ def test_f17_a_direct_message_the_persona_began_finds_its_person(db: Database, s
 
 
 def test_f17_a_thread_follows_its_parent(db: Database, scope: Scope) -> None:
-    closed = replace(scope, conversation="dc/c9", server="s1", privacy="restricted")
-    save(db, closed, "dc/c9", "in the channel")
+    save(db, replace(scope, conversation="dc/c9", server="s1", privacy="restricted"), "dc/c9", "in the channel")
     save(db, replace(scope, server="s1"), "dc/c9/1", "in the thread")
     assert kind_of(db, scope, "dc/c9/1") == ("conversation", "s1", "dc/c9/1")
     save(db, replace(scope, conversation="dc/77", privacy="direct"), "dc/77", "hello", "ann")
@@ -194,8 +193,7 @@ def test_f6_d8_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -
     consistent(db, scope)
     save(db, discord, "dc/dm1", "while linked", "u1")
     assert "while linked" in everywhere(db, telegram)
-    unlinked = unlink_participant("dc/u1", db=db, scope=scope)
-    assert unlinked == {**moved, "chat_history_cache": 3}
+    assert unlink_participant("dc/u1", db=db, scope=scope) == {**moved, "chat_history_cache": 3}
     assert everywhere(db, telegram) == before[0] and everywhere(db, discord) == sorted([*before[1], "while linked"])
     assert unlink_participant("dc/u1", db=db, scope=scope) == dict.fromkeys(moved, 0)
     consistent(db, scope)

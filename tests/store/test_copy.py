@@ -54,8 +54,7 @@ def source_url(source_file: Path, tmp_path: Path) -> str:
 def source_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite file with rows in nearly every table, and values that no server would take as they are."""
     file = tmp_path_factory.mktemp("copy") / "source.db"
-    url = f"sqlite:///{file}"
-    db = open_db(url)
+    db = open_db(f"sqlite:///{file}")
     scenario.play(db)
     for number, text in enumerate(HOSTILE):
         insert_memory(text, "Ann", "chat", ["cat"], Scope(), metadata={"at": number, "text": text[:99]}, db=db)

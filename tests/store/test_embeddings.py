@@ -62,8 +62,7 @@ def vectors(db: Database, scope: Scope) -> list[tuple[int, int, str]]:
 
 
 def found(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) -> list[str]:
-    hits = search_memories(query=query, embedder=embedder, db=db, scope=scope, **more)
-    return [hit["snippet"] for hit in hits]
+    return [hit["snippet"] for hit in search_memories(query=query, embedder=embedder, db=db, scope=scope, **more)]
 
 
 def test_t66_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) -> None:
@@ -143,8 +142,7 @@ def test_t66_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db
     edit_chat_message("m2", HOUND, **edit)  # type: ignore[arg-type]
     assert near(db, scope, grams)[1] == pytest.approx(around, rel=0.01)
     delete_chat_message("m2", **edit)  # type: ignore[arg-type]
-    gone = near(db, scope, grams)[1]
-    assert gone < 0.75 * around
+    assert near(db, scope, grams)[1] < 0.75 * around
     assert count_vectors(db=db, scope=scope) == {"grams": 8}
 
 
@@ -154,8 +152,7 @@ def test_t26_what_an_asker_may_not_see_tells_them_nothing_about_the_rows_they_ma
         scope, grams = own_scope(), Grams()
         talk(db, scope, "We had soup", "Rain all over", "They left", ANSWER, "Fine", "Good night")
         if elsewhere:
-            closed = Scope(scope.persona, "tg/2", "tg/8", privacy="restricted")
-            talk(db, closed, *[HOUND] * 6, path="tg/2")
+            talk(db, Scope(scope.persona, "tg/2", "tg/8", privacy="restricted"), *[HOUND] * 6, path="tg/2")
         found.append(near(db, scope, grams))
     assert found[0] == found[1]
 
@@ -225,8 +222,7 @@ def test_f57_a_failing_embedder_adds_a_note(db: Database, failure: str, monkeypa
             return [] if failure == "count" else [[float("nan")] * 256 for _ in texts]
 
     monkeypatch.setattr(search_reading, "SEARCH_SECONDS", 0.2)
-    asked = asking(scope)
-    hits, report = explain_search(query="dog?", embedder=Bad(), db=db, scope=asked)
+    hits, report = explain_search(query="dog?", embedder=Bad(), db=db, scope=asking(scope))
     hang.set()
     assert [hit["snippet"] for hit in hits] == [TALK[2]]
     assert "embedder" in report["notes"][-1]
@@ -241,8 +237,7 @@ def test_f57_a_failing_embedder_adds_a_note(db: Database, failure: str, monkeypa
 def test_t26_a_vector_shows_nothing_that_words_would_not(db: Database) -> None:
     """Another conversation, a hidden source, a time window, a conversation left out, another persona."""
     scope, grams = own_scope(), Grams()
-    closed = Scope(scope.persona, "tg/2", "tg/7", privacy="restricted")
-    talk(db, closed, "a dog in a closed room", path="tg/2")
+    talk(db, Scope(scope.persona, "tg/2", "tg/7", privacy="restricted"), "a dog in a closed room", path="tg/2")
     talk(db, scope, *TALK)
     embed_rows(embedder=grams, db=db, scope=scope)
     asked = asking(scope)
@@ -276,8 +271,7 @@ def test_t66_a_worker_embeds_what_was_saved_and_no_save_waits(db: Database) -> N
     try:
         talk(db, scope, *TALK)
         assert grams.asked == []
-        done = jobs.run_pending(db=db, scope=scope)
-        assert [(one.type, one.state) for one in done] == [("EMBED", "completed")]
+        assert [(one.type, one.state) for one in jobs.run_pending(db=db, scope=scope)] == [("EMBED", "completed")]
         assert len(vectors(db, scope)) == len(TALK)
         assert jobs.run_pending(db=db, scope=scope) == []
         grams.fail = RuntimeError("down")
@@ -339,8 +333,7 @@ def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, server: Mo
     assert [hit["snippet"] for hit in prompt["context"]["memories"]] == [SHORT[2]]
     assert "embedder" not in str(told.get("failed", ""))
     # Without the flag the same rows are found by words alone, and nobody embeds.
-    plain = settings.replace(embedder="")
-    assert search_memories(query="hound", db=db, settings=plain, scope=asking(scope)) == []
+    assert search_memories(query="hound", db=db, settings=settings.replace(embedder=""), scope=asking(scope)) == []
 
 
 @pytest.mark.parametrize("wrong", ["500", "nowhere", "no address"])

@@ -228,8 +228,7 @@ def test_p25_a_conversation_inserted_by_sql_is_among_the_others(db: Database) ->
     own = {**asked, "interface_path": "telegram_bot/42", "chat": {"id": "42"}}
     lines = explain_json_prompt(own, db=db)[0]["context"]["history_recent"]
     assert len(lines) == 1 and "jam" in str(lines)
-    elsewhere = explain_json_prompt(asked, scope=Scope("other"), db=db)[0]
-    assert elsewhere["context"]["history_recent"] == []
+    assert explain_json_prompt(asked, scope=Scope("other"), db=db)[0]["context"]["history_recent"] == []
 
 
 def test_f50_a_table_that_cannot_be_read_hides_no_other(db: Database) -> None:

@@ -205,8 +205,7 @@ def test_f47_what_another_process_was_writing_is_deleted(
         monkeypatch.setattr(forgetting_table, "forget_target", write_meanwhile)
         say(db, scope, "said before", server="s1")
         assert forget(**target, **given(db, scope))["chat_history_cache"] == 2
-    left = [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)]
-    assert left == ["begun after"]
+    assert [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)] == ["begun after"]
 
 
 def test_f47_what_a_door_was_reading_when_its_person_was_forgotten_is_not_stored(db: Database) -> None:

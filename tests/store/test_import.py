@@ -31,8 +31,7 @@ def _rows(number: int, *, conversation: str = "c", speakers: tuple[str, ...] = (
 
 def _file(folder: Path, rows: list[Any], name: str = "chat.jsonl") -> Path:
     path = folder / name
-    content = "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows).encode()
-    path.write_bytes(content)
+    path.write_bytes("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows).encode())
     return path
 
 

@@ -175,8 +175,7 @@ def test_l38_whose_an_item_is_says_the_call_alone(db: Database) -> None:
     assert row.archived_at is None and row.audience_id != 7 and row.id != 3
     assert json.loads(row.metadata) == {"m": 1, "mark": [1]}
     assert done.notes == ("items of another persona and conversation and participant: they are those of the call: 1",)
-    hits = search_memories(keywords=["a"], db=db, scope=scope)
-    assert [hit["snippet"] for hit in hits] == ["a"]
+    assert [hit["snippet"] for hit in search_memories(keywords=["a"], db=db, scope=scope)] == ["a"]
 
 
 def test_l38_an_import_that_makes_items_of_a_conversation_public_says_so(db: Database) -> None:
@@ -212,8 +211,7 @@ def test_l38_as_many_as_the_file_holds_are_stored_once(db: Database) -> None:
     assert _import(db, scope, twice).imported == 4
     assert _import(db, scope, {"items": [*twice["items"], "same"]}).imported == 1
     assert _import(db, scope, twice).imported == 0
-    other = Scope(scope.persona, participant="web/ann")
-    assert _import(db, other, {"items": ["same"]}).imported == 1
+    assert _import(db, Scope(scope.persona, participant="web/ann"), {"items": ["same"]}).imported == 1
 
 
 def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database) -> None:
@@ -259,8 +257,7 @@ def test_l39_a_file_that_is_refused_stores_nothing(db: Database) -> None:
 
 def test_l39_a_dry_run_gives_the_same_answer_and_stores_nothing(db: Database) -> None:
     scope = own_scope(conversation="web/dry", participant="web/ann")
-    given = {"items": ["a", "a", "", {"text": "b", "kind": "Nope"}, "c"]}
-    before = _import(db, scope, given, dry_run=True)
+    before = _import(db, scope, {"items": ["a", "a", "", {"text": "b", "kind": "Nope"}, "c"]}, dry_run=True)
     assert rows_of(db, schema.conversations, scope.persona) == [] and _stored(db, scope) == []
     assert before == _import(db, scope, {"items": ["a", "a", "", {"text": "b", "kind": "Nope"}, "c"]})
     _import(db, scope, {"items": ["d"]})
@@ -317,8 +314,7 @@ def test_l41_a_broken_entry_of_a_book_leaves_the_others(db: Database) -> None:
     metadata = {n: json.loads(rows[f"entry {n}"].metadata) for n in (4, 5, 6)}
     assert [m["constant"] for m in metadata.values()] == [False, False, True]
     assert metadata[5]["patterns"] == ["/re/i"] and metadata[5]["book"] == "Lore" and metadata[5]["uid"] == 105
-    hits = search_memories(tags=["key4"], db=db, scope=scope)
-    assert [hit["snippet"] for hit in hits] == ["entry 4"]
+    assert [hit["snippet"] for hit in search_memories(tags=["key4"], db=db, scope=scope)] == ["entry 4"]
     assert _import(db, scope, {"entries": entries}).imported == 0
     done = _import(db, own_scope(), {"entries": {"0": None, "1": {"uid": 1, "key": ["a"], "content": "b"}, "2": 7}})
     assert (done.format, done.imported) == ("world_info", 1)

@@ -143,8 +143,7 @@ def test_s46_authorisation_errors_and_bad_input_fail_at_once_and_can_be_retried(
         ids = [queue.add(n, kind="FAILING") for n in range(3)]
         reports = queue.run_pending()
     failed = [("failed", "ModelError: auth (401)"), ("failed", "ItemNotFoundError")]
-    told = [(each.state, each.error) for each in reports]
-    assert told == [*failed, ("retrying", "ModelError: error (ConnectError)")]
+    assert [(each.state, each.error) for each in reports] == [*failed, ("retrying", "ModelError: error (ConnectError)")]
     assert queue.retry_operation(ids[0]) == (True, ids[0], "")
     assert queue.retry_operation(ids[0]) == (False, ids[0], "unchanged")
     assert queue.row(ids[0]).tries == 0 and queue.row(ids[0]).error is None

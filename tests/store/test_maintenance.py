@@ -96,8 +96,7 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     done = maintenance.run_script(db, "prune", values=values, apply=True)
     assert done.counted == counted
     assert done.changed["memories"] == 2 and set(done.changed) <= set(TABLES)
-    left = db.read(select(schema.search_vector.c.row_id), source="search_vector")
-    assert sorted(row[0] for row in left) == [3, 4]
+    assert sorted(row[0] for row in db.read(select(schema.search_vector.c.row_id), source="search_vector")) == [3, 4]
     told = db.read(select(schema.search_vector_version), source="search_vector_version")
     assert {row[0]: row[1] - 5 > embeddings.KEPT for row in told} == {7: True, 8: False}
     assert ids(db) == [3, 4, 5, 6]
@@ -211,8 +210,7 @@ def test_d33_the_scripts_run_in_a_plain_client(db: Database) -> None:
     for name in maintenance.list_scripts():
         text = (resources.find("sql/maintenance") / f"{name}.{db.family}.sql").read_text()
         rows = by_sqlite3(db, text) if db.family == "sqlite" else by_pymysql(db, text)
-        counted = maintenance.run_script(db, name).counted
-        assert [(what, int(n)) for what, n in rows] == list(counted.items()), name
+        assert [(what, int(n)) for what, n in rows] == list(maintenance.run_script(db, name).counted.items()), name
     assert ids(db) == [1]
 
 

@@ -108,8 +108,7 @@ def compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], l
     settings = SETTINGS
     call = open_call(db, settings, scope)
     query = searching.prepare(searching.SearchRequest(query=text), settings)
-    viewer = load_access(call).viewer
-    search = searching.build_search(query, viewer, settings, db, Directions())
+    search = searching.build_search(query, load_access(call).viewer, settings, db, Directions())
     ranked = Ranked(Round(search, Question()), matches=match.match(search, (), every=True))
     compared_rows, added = read.compare_rows(ranked, db)
     assert compared_rows is not None
@@ -220,8 +219,7 @@ def test_t66_vectors_in_use_are_held_whatever_they_take(db: Database, monkeypatc
         for scope in scopes:
             asking = Scope(scope.persona, "tg/1", "tg/7")
             assert snippets(db, asking, "dogs anywhere", Directions()) == ["dogs here"]
-        held = db.caches[held_vectors.HELD].held.values()
-        assert sum(len(part) for one in held for part in one.parts) == kept
+        assert sum(len(part) for one in db.caches[held_vectors.HELD].held.values() for part in one.parts) == kept
 
 
 def test_t66_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
@@ -263,10 +261,8 @@ def test_f46_forgetting_reaches_every_copy_of_a_vector(db: Database, other: Data
     assert len(stored(db, scope)) == 1
     (left,) = {one for each in stored(db, scope).values() for one, _ in each}
     for table in (search_vector, search_vector_gone, search_vector_version):
-        c = table.c
-        rows = db.read(select(func.count()).where(c.audience_id.in_(ids - {left})), source=table.name)
+        rows = db.read(select(func.count()).where(table.c.audience_id.in_(ids - {left})), source=table.name)
         assert rows[0][0] == 0, table.name
     for handle in (db, other):
         assert snippets(handle, Scope(scope.persona, "tg/1", "tg/7"), "hound?", grams) == []
-        cache = handle.caches[held_vectors.HELD]
-        assert {key[2] for key in cache.held} <= {left}
+        assert {key[2] for key in handle.caches[held_vectors.HELD].held} <= {left}

@@ -285,8 +285,7 @@ migration.migrate(Database(sys.argv[1]))
 
 
 def start_migration(db: Database) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", MIGRATE, url_of(db), str(migration.find_folder())]
-    return subprocess.Popen(command, cwd=ROOT)
+    return subprocess.Popen([sys.executable, "-c", MIGRATE, url_of(db), str(migration.find_folder())], cwd=ROOT)
 
 
 @NOT_SEEKDB

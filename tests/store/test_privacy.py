@@ -78,8 +78,7 @@ def test_f20_an_operator_lists_what_was_set(db: Database, scope: Scope) -> None:
         ("tg/8", "web/own", "", "separate", False),
     ]
     assert [bool(row["set_at"]) for row in rows] == [True] * 2 + [False] * 4
-    others = list_privacy(db=db, scope=Scope("another persona"))
-    assert others == rows[:2], "a level applies to all personas"
+    assert list_privacy(db=db, scope=Scope("another persona")) == rows[:2], "a level applies to all personas"
 
 
 @pytest.mark.parametrize("involved", ["tg/7", "7", "Ann"])

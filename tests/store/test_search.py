@@ -73,8 +73,7 @@ def test_t16_the_report_of_a_search_for_nothing_has_the_same_keys(db: Database, 
 
 @BOTH
 def test_t19_the_chat_is_searched_only_when_asked_for(db: Database, scope: Scope, ranking: str) -> None:
-    inside = replace(scope, conversation="tg/1")
-    told, kept = said(db, inside, [("tofu", NOW)])[0], memory(db, scope, "tofu in a bowl")
+    told, kept = said(db, replace(scope, conversation="tg/1"), [("tofu", NOW)])[0], memory(db, scope, "tofu in a bowl")
     noted = entered(db, scope, "tofu in the diary")
     everywhere = find(db, scope, keywords=["tofu"], ranking=ranking)
     assert set(places(everywhere)) == {("chat_history", told), ("memories", kept), ("ai_diary", noted)}
@@ -374,8 +373,7 @@ def test_t24_a_word_that_is_not_in_the_index_is_found(db: Database, scope: Scope
 def test_t24_a_letter_that_stands_in_more_words_than_are_looked_up(db: Database, scope: Scope) -> None:
     other = own_scope()
     for first in range(0, 1500, 500):
-        text = " ".join(f"qa{n:04} {n:04}qx" for n in range(first, first + 500))
-        remember(db, other, {"content": text})
+        remember(db, other, {"content": " ".join(f"qa{n:04} {n:04}qx" for n in range(first, first + 500))})
     rows = remember(db, scope, {"content": "my qzz"}, {"content": "zzq here", "timestamp": ago(days=1)})
     assert matched(db, scope, keywords=["q"]) == rows
     assert ids(find(db, scope, keywords=["q"])) == [] == ids(find_plainly(db, scope, keywords=["q"]))

@@ -57,8 +57,7 @@ class World:
     def text(self) -> str:
         rng = self.rng
         if rng.random() < 0.004:
-            many = [f"w{n}" for n in range(5100)]
-            return " ".join([*many, rng.choice(WORDS), "beyond" + rng.choice(WORDS)])
+            return " ".join([*[f"w{n}" for n in range(5100)], rng.choice(WORDS), "beyond" + rng.choice(WORDS)])
         count = rng.choice((1, 1, 2, 3, 5, 8, 13))
         return "".join(rng.choice(WORDS) + rng.choice(GLUE) for _ in range(count)) or "tofu"
 
@@ -187,8 +186,7 @@ def test_t24_recency_mode_gives_what_the_plain_predicates_and_the_oracle_give(
         query = searching.prepare(searching.SearchRequest(**arguments, ranking=RECENCY), known)
         if query.is_empty:
             continue
-        viewer = viewer_of(db, scope, known)
-        wanted = search_world.by_recency(matching(rows, query, viewer), query)
+        wanted = search_world.by_recency(matching(rows, query, viewer_of(db, scope, known)), query)
         found = find(db, scope, settings=known, ranking=RECENCY, **arguments)
         plain = find_plainly(db, scope, known, ranking=RECENCY, **arguments)
         told = (seed, number, scope, arguments)

@@ -95,8 +95,7 @@ def segments(db: Database, scope: Scope) -> list[Any]:
 
 def fresh(db: Database, scope: Scope) -> int:
     """Return how many rows of the persona are not packed."""
-    f = search_fresh.c
-    chosen = select(func.count()).where(f.audience_id.in_(audiences_of(db, scope)))
+    chosen = select(func.count()).where(search_fresh.c.audience_id.in_(audiences_of(db, scope)))
     return int(db.read(chosen, source="search_fresh")[0][0])
 
 
@@ -115,8 +114,7 @@ def test_t27_nobody_can_tell_what_is_packed(db: Database, scope: Scope) -> None:
         made = []
         for arguments in queries:
             hits, report = explain(db, scope, **arguments)
-            told = [(one["source"], one["id"], one["rank"], one["score"]) for one in report["hits"]]
-            made.append((ids(hits), told))
+            made.append((ids(hits), [(one["source"], one["id"], one["rank"], one["score"]) for one in report["hits"]]))
         return made
 
     first = found()
@@ -228,8 +226,7 @@ def test_d14_of_removed_rows_no_record_is_left(db: Database, scope: Scope, monke
     pack(db, scope)
     removed = [*rows[:5], *small[:9]]
     db.transaction(lambda c: indexed.remove(c, CHAT, scope.persona, removed), source="chat_history_cache")
-    audience = audiences_of(db, scope)[0]
-    due = partial(packing.purge_due, audience=audience)
+    due = partial(packing.purge_due, audience=audiences_of(db, scope)[0])
     assert db.transaction(partial(due, most=60), source="t") == 30 and count(db, search_gone) == 5
     assert db.transaction(due, source="t") == 0
     monkeypatch.setattr(packing, "MANY_GONE", 5)

@@ -59,8 +59,7 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
         search = searching.build_search(query, viewer_of(db, asker), DEFAULTS, db)
         question = rank.limit_question(search, rank.question_of(search, db.clock()))
         spans = {"every": True, "question": question} if question.is_limited else {}
-        found = match.match(search, (), **spans)
-        asked, ranking = rank.rank_best(rank.Round(search, question), found)
+        asked, ranking = rank.rank_best(rank.Round(search, question), match.match(search, (), **spans))
         wanted = reference.rank(lines, search, asked, rank.CONTEXT_REACH if asked.has_answers else 0)
         around_best = ranking.around
         given = all_rows.build_candidates(ranking.seen, around_best, ranking.best) if around_best else []

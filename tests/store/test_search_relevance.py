@@ -34,8 +34,7 @@ def test_t26_another_persona_changes_neither_hits_nor_scores(db: Database, scope
     remember(db, scope, *({"content": f"test {n}", "timestamp": ago(minutes=n)} for n in range(12)))
     wanted: dict[str, Any] = {"keywords": ["alonza", "test"], "tags": ["alonza"]}
     before = explain(db, scope, **wanted)
-    other = own_scope()
-    said(db, other, [(f"alonza {n}", ago(seconds=n)) for n in range(2_000)])
+    said(db, own_scope(), [(f"alonza {n}", ago(seconds=n)) for n in range(2_000)])
     said(db, replace(scope, conversation="dc/1", server="s1"), [(f"alonza {n}", NOW) for n in range(50)], "dc/1")
     assert explain(db, scope, **wanted) == before
     assert set(rows) <= set(ids(before[0]))

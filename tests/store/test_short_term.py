@@ -127,8 +127,7 @@ def test_m5_m6_d25_entries_of_each_persona(world: World, direct: Any) -> None:
     for name, ids in answers.items():
         responses = [{"text": "yes", "persona_id": each and f"{world.scope.persona}{each}"} for each in ids]
         result = world.turn(responses=responses, server="s1")
-        alone = world.turn(responses=responses, channel="dm", server=direct)
-        made[name] = (result[0], alone[0])
+        made[name] = (result[0], world.turn(responses=responses, channel="dm", server=direct)[0])
     assert made == {"default": (1, 1), "one": (1, 1), "two": (2, 2), "same": (1, 1)}
     other = replace(world.scope, persona=f"{world.scope.persona}b")
     kept = short_term.get_for_user("u1", db=world.db, settings=DEFAULTS, scope=replace(other, server="s1"))
@@ -239,8 +238,7 @@ def test_m12_m13_expired_entries_are_not_read_and_go_with_the_next_turn(world: W
     for n in range(3):
         world.turn(f"u{n}", f"dm{n}", "DM")
     world.clock.forward(hours=12)
-    direct = {"conversation": "dm0", "participant": "u0"}
-    assert world.of_user("u0", server="", within=direct) == []
+    assert world.of_user("u0", server="", within={"conversation": "dm0", "participant": "u0"}) == []
     assert short_term.clear_expired(**world.given()) == 3
     assert short_term.clear_expired(**world.given()) == 0
     world.turn("u1")
@@ -259,8 +257,7 @@ def test_m16_other_channels_newest_first(world: World) -> None:
     world.turn("u2", "c6")
     assert channels(world.of_user("u1", "c5", within={"conversation": "c5"})) == ["c3", "c4", "c2", "c1"]
     assert channels(world.of_user("u1", "c5", server="")) == ["c3", "c4", "c2", "c1"]
-    server = short_term.get_for_server("s1", "c5", **world.given())
-    assert channels(server) == ["c6", "c3", "c4", "c2", "c1"]
+    assert channels(short_term.get_for_server("s1", "c5", **world.given())) == ["c6", "c3", "c4", "c2", "c1"]
     short_term.store_short_term_memory("u1", "c7", ["x"], "s1", lineage="l1", **world.given())
     assert channels(world.of_user(lineage="l1")) == ["c7"]
     world.turn("u2", "c7")  # a newer entry of another lineage
@@ -346,8 +343,7 @@ def test_m18_a_named_thread_follows_its_channel(world: World) -> None:
     world.turn(channel="tg/early", parent_channel="tg/closed", text="early")
     world.turn(channel="tg/late", parent_channel="tg/open", text="late")
     world.turn(channel="tg/open")
-    key = conversations.c.conversation_key
-    (early,) = rows_of(world.db, conversations, world.scope.persona, key == "tg/early")
+    (early,) = rows_of(world.db, conversations, world.scope.persona, conversations.c.conversation_key == "tg/early")
     assert early.is_private == 1
     assert [each["channel"] for each in world.context(channel="tg/x")] == ["tg/late", "tg/open"]
     set_conversation_privacy("tg/open", "restricted", **world.given())
@@ -360,8 +356,7 @@ def test_m22_the_summary_is_cut_and_dated(world: World) -> None:
     world.turn()
     world.clock.forward(minutes=1)
     assert world.summary(" " + "x" * 1501).notes == ("cut 1",)
-    rows = world.rows()
-    told = [(len(r.summary), r.summary_updated_at, r.last_updated, r.turns_since_summary) for r in rows]
+    told = [(len(r.summary), r.summary_updated_at, r.last_updated, r.turns_since_summary) for r in world.rows()]
     assert told == [(1500, world.clock.now, world.clock.now, 0)]
     world.turn()
     assert world.summary("  ")[2] == "empty" and world.summary(None)[2] == "empty"
@@ -383,8 +378,7 @@ def test_m23_at_most_once_a_turn_and_asked_for_now_and_then(db: Database, monkey
     assert world.turn(messages=messages).summary_due is False
     assert world.summary("another").stored
     assert [r.turns_since_summary for r in world.rows()] == [0]
-    few = [world.turn(channel="few", messages=messages[1:]).summary_due for _ in range(4)]
-    assert few == [False] * 4
+    assert [world.turn(channel="few", messages=messages[1:]).summary_due for _ in range(4)] == [False] * 4
 
 
 @pytest.mark.engines("sqlite")
@@ -429,13 +423,11 @@ def test_m28_f22_full_privacy_takes_out_what_is_theirs(world: World) -> None:
     """Two entries of theirs, and one of another with 4 of their lines among 10 and a summary."""
     world.turn("tg/anna", "tg/c2", "DM")
     world.turn("tg/anna", "tg/c1")
-    who = ["anna", "bobby"] * 4 + ["bobby"]
-    lines = [{"content": f"{name} {n}", "sender_id": name} for n, name in enumerate(who)]
+    lines = [{"content": f"{name} {n}", "sender_id": name} for n, name in enumerate(["anna", "bobby"] * 4 + ["bobby"])]
     world.turn("tg/bobby", "tg/c1", messages=lines)
     world.summary(user="tg/bobby", channel="tg/c1")
     link_participants("tg/anna", "discord/anna", **world.given())
-    told = set_privacy("discord/anna", "full", **world.given())
-    assert told["removed"] == {"short_term_memories": 2}
+    assert set_privacy("discord/anna", "full", **world.given())["removed"] == {"short_term_memories": 2}
     left = world.rows()
     assert [(r.participant_key, r.summary, r.messages.count('"content"')) for r in left] == [("tg/bobby", None, 6)]
     assert "anna" not in str([r.messages for r in left])

@@ -39,8 +39,7 @@ def test_t12_expansion_over_stored_links(db: Database, scope: Scope) -> None:
 
 def test_t12_t14_a_vocabulary_passed_needs_no_database_nor_does_nothing_given() -> None:
     nobody: Any = Untouchable()
-    known = Vocabulary(links={"cat": (("pet", 1.0),)})
-    assert expand_tags(["cat"], vocabulary=known, db=nobody) == ["cat", "pet"]
+    assert expand_tags(["cat"], vocabulary=Vocabulary(links={"cat": (("pet", 1.0),)}), db=nobody) == ["cat", "pet"]
     nothing: tuple[Any, ...] = ([], None, "", [" ", None])
     assert [expand_tags(given, db=nobody) for given in nothing] == [[]] * 4
 
@@ -94,8 +93,7 @@ def test_t15_links_are_checked(db: Database, scope: Scope) -> None:
     assert count(db, tag_links, scope.persona) == count(db, table, scope.persona) == 0
     assert linked(db, scope, "a", "b", 10).stored and linked(db, scope, "B", "a", 2.5).stored
     assert [r.weight for r in rows_of(db, tag_links, scope.persona)] == [2.5], "one link, its weight replaced"
-    listed = {t["tag"]: t["links"] for t in list_tags(db=db, scope=scope)}
-    assert listed == {"a": {"b": 2.5}, "b": {"a": 2.5}}
+    assert {t["tag"]: t["links"] for t in list_tags(db=db, scope=scope)} == {"a": {"b": 2.5}, "b": {"a": 2.5}}
 
 
 def test_t15_a_vocabulary_belongs_to_one_persona(db: Database, scope: Scope) -> None:

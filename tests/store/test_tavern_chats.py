@@ -91,8 +91,7 @@ def test_s48_a_chat_that_another_program_wrote_goes_out_as_sillytavern_writes(db
     path = tmp_path / "chat.jsonl"
     path.write_text("\n".join(map(json.dumps, values)), encoding="utf-8")
     scope = own_scope()
-    conversation = _import(db, scope, path).conversations[0]
-    assert _export(db, scope, conversation).decode() == "\n".join(map(world.dump, values))
+    assert _export(db, scope, _import(db, scope, path).conversations[0]).decode() == "\n".join(map(world.dump, values))
 
 
 def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
@@ -128,8 +127,7 @@ def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
     assert (
         stories.add_running_recap_version("They sleep; the storm is over by morning.", conversation=CHAT, **here) == 2
     )
-    keeper = rows["What about the keeper?"]
-    assert (keeper.hidden, rows["He sleeps. 灯台 — אור — 👩‍🚀"].excluded) == (AT_SOURCE, 1)
+    assert (rows["What about the keeper?"].hidden, rows["He sleeps. 灯台 — אור — 👩‍🚀"].excluded) == (AT_SOURCE, 1)
 
 
 def test_s48_what_was_hidden_by_hand_stays_so_through_every_change(db: Database, tmp_path: Path) -> None:
@@ -184,8 +182,7 @@ def test_s48_a_comment_of_the_author_is_in_the_file_alone(db: Database, tmp_path
     hidden, shown = {**comment, "is_system": True, "mes": "Elda lies."}, {**comment, "mes": "It is told."}
     lines = [_say(0), {**_say(1), **hidden}, _say(2), {**_say(3), **shown}, {**_say(4), **hidden}]
     file = _file(tmp_path / "noted.jsonl", [{"user_name": "Ann", "character_name": "Iris"}, *lines])
-    done = _import(db, scope, file)
-    assert done.left_out == {"notices and comments of SillyTavern": 2}
+    assert _import(db, scope, file).left_out == {"notices and comments of SillyTavern": 2}
     assert [row.message_text for row in messages_of(db, scope.persona)] == ["line 0", "line 2", "It is told."]
     assert _export(db, scope, "import/noted") == file.read_bytes()
 
@@ -214,8 +211,7 @@ def test_s48_what_is_not_known_has_no_effect(db: Database, tmp_path: Path) -> No
     assert list(json.loads(row.metadata)) == ["sillytavern", "sillytavern_digest", "sillytavern_before"]
     assert rows_of(db, chat_history_cache, "mallory") == []
     message = {"message_id": "1", "date": "2025-11-03T00:00:00Z", "text": "Where is the map?", "interface_path": CHAT}
-    prompt = build_json_prompt(message, db=db, scope=replace(scope, conversation=CHAT))
-    assert "mallory" not in json.dumps(prompt)
+    assert "mallory" not in json.dumps(build_json_prompt(message, db=db, scope=replace(scope, conversation=CHAT)))
     hostile = '"z":"\\ud800 \\u0000 é","y":[18446744073709551616,-0.0,1e+300],"metadata":{"b":1,"a":2}'
     line = f'{world.dump(_say(0))[:-1]},{hostile},"x":{"[" * 90}{"]" * 90}}}'
     path = _file(tmp_path / "h.jsonl", ['{"chat_metadata":{"q":"\\udfff"}}', line])
@@ -286,8 +282,7 @@ def test_s48_what_is_done_here_stands_in_the_next_file(db: Database, tmp_path: P
     stories.set_data(rows["I did. Is the map still here?"], "include", "Recap of message(s)", **here)
     stories.delete_running_recap_version(0, conversation=CHAT, **here)
     after = _lines(_export(db, scope, CHAT))
-    changed = {at for at, (one, other) in enumerate(zip(before, after, strict=True)) if one != other}
-    assert changed == {0, 2, 3, 14}
+    assert {at for at, (one, other) in enumerate(zip(before, after, strict=True)) if one != other} == {0, 2, 3, 14}
     assert [v["version"] for v in after[0]["chat_metadata"][RUNNING]["versions"]] == [1]
     recap = {"memory": "Ann asks for the map.", "include": "Recap of message(s)", "exclude": True}
     assert after[2]["extra"]["auto_recap"] == recap
@@ -342,8 +337,7 @@ def test_s48_a_chat_that_comes_back_into_its_own_conversation_adds_nothing(db: D
     for n, (text, name, sender) in enumerate(said):
         moment = f"2026-01-01T00:00:{n // 2 * 10:02d}.000123Z"
         save_chat_message("web/7", text, name, sender, moment, message_id=n or None, **here)
-    again = _file(path, [_say(n, mes="ok") for n in (1, 2)])
-    assert _import(db, scope, again, conversation="web/7").imported == 2
+    assert _import(db, scope, _file(path, [_say(n, mes="ok") for n in (1, 2)]), conversation="web/7").imported == 2
     edit_chat_message(messages_of(db, scope.persona)[-1].id, "fine", **here)
     before = messages_of(db, scope.persona)
     export_chat(path, overwrite=True, **here)
@@ -444,6 +438,5 @@ def test_s48_any_chat_goes_in_and_out(db: Database, tmp_path_factory: Any, lines
     for version in storage["versions"]:
         version["new_scene_index"] = version["prev_scene_index"] = -1
     path = _file(folder / "c.jsonl", [header, *lines])
-    result = _import(db, scope, path)
-    assert result.imported == len(lines)
+    assert _import(db, scope, path).imported == len(lines)
     assert not lines or _export(db, scope, "import/c") == path.read_bytes()

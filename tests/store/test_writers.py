@@ -248,8 +248,7 @@ def test_f52_idle_connections_lost_between_calls_are_not_noticed(db: Database, s
         if own in row:
             with contextlib.suppress(pymysql.err.MySQLError):  # it ended by itself meanwhile
                 server.execute(f"KILL {row[0]}")
-    loaded = chat_history_cache.load_chat_history("tg/1", 5, db=db, scope=scope)
-    assert [line["text"] for line in loaded] == ["before"]
+    assert [line["text"] for line in chat_history_cache.load_chat_history("tg/1", 5, db=db, scope=scope)] == ["before"]
     assert save(db, scope, "tg/1", "after").stored
 
 

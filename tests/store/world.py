@@ -237,8 +237,7 @@ def _packed(connection: Any, audience: int, number: int, gone: Any) -> dict[Plac
             else:
                 held[place][0][term] = times
     s = search_segment.c
-    chosen = select(s.terms).where(s.audience_id == audience, s.segment_id == number)
-    stored = connection.execute(chosen).scalar_one()
+    stored = connection.execute(select(s.terms).where(s.audience_id == audience, s.segment_id == number)).scalar_one()
     text, docs = segment.read_terms(bytes(stored))
     words = text.decode("utf-8", "surrogatepass").strip("\n").split("\n") if len(docs) else []
     listed = dict(zip(words, docs.tolist(), strict=True))
