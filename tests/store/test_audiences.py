@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from core.access import table as audiences
 from core.access.rules import AudienceKey
@@ -27,21 +25,15 @@ def make(db: Database, scope: Scope, key: AudienceKey) -> int:
     return db.transaction(lambda c: audiences.find_or_make(c, db, scope.persona, key), source="test")
 
 
-def test_d6_one_row_per_owner(db: Database, scope: Scope) -> None:
+def test_d6_f4_one_row_per_owner_however_alike_their_keys_are(db: Database, scope: Scope) -> None:
     keys = [AudienceKey("persona"), *(AudienceKey("server", server) for server in ("s1", "S1", "s1 "))]
-    keys += [AudienceKey("direct", "", "tg/7"), AudienceKey("conversation", "s1", "tg/7")]
+    refs = ("7", "7 ", "é", "e\u0301", "É", "%", "_", "😀", "😁", "\n", "ß", "ss", "'", "\\")
+    keys += [AudienceKey("direct", "", f"tg/{ref}") for ref in refs]
+    keys.append(AudienceKey("conversation", "s1", "tg/7"))
     made = [make(db, scope, key) for key in keys]
     assert len(set(made)) == len(keys) and [make(db, scope, key) for key in keys] == made
     assert count(db, table, scope.persona) == len(keys)
     assert make(db, own_scope(), keys[0]) not in made
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=60))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_f4_hostile_references_are_kept_apart(db: Database, scope: Scope, ref: str) -> None:
-    one = make(db, scope, AudienceKey("direct", "", "x" + ref))
-    other = make(db, scope, AudienceKey("direct", "", "x" + ref + " "))
-    assert one != other and make(db, scope, AudienceKey("direct", "", "x" + ref)) == one
 
 
 def in_chat(scope: Scope, conversation: str, who: str, privacy: str | None) -> Scope:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from core import jobs
 from core.access import table as audience_table
 from core.access import table_conversations
 from core.access.load import load_snapshot
@@ -21,7 +20,7 @@ from core.ai_diary import add_diary_entry, get_recent_entries
 from core.calls.call import Call
 from core.chat_history_cache import load_chat_history, load_global_chat_history, save_chat_message
 from core.config import Settings
-from core.conversations import add_recent_conversation, add_saved_memory, list_recent_conversations
+from core.conversations import add_recent_conversation, add_saved_memory
 from core.conversations import table_summaries as summaries
 from core.database import schema
 from core.database.engine import Database
@@ -64,7 +63,7 @@ def consistent(db: Database, scope: Scope) -> None:
     assert index_differences(db, scope.persona) == []
 
 
-def test_d7_a_conversation_and_its_thread(db: Database, scope: Scope) -> None:
+def test_d7_a_conversation_its_thread_and_the_newest_message_are_known(db: Database, scope: Scope) -> None:
     for _ in range(2):
         save(db, replace(scope, server="s1"), "telegram_bot/42", "in the group", title="Our group")
         save(db, replace(scope, server="s1"), "telegram_bot/42/7", "in the thread")
@@ -75,14 +74,11 @@ def test_d7_a_conversation_and_its_thread(db: Database, scope: Scope) -> None:
     assert kind_of(db, scope, "telegram_bot/42") == ("server", "s1", "")
     names = {"title": "Renamed", "server_name": "Tea friends"}
     save(db, replace(scope, server="s1"), "telegram_bot/42", "a new title", **names)
+    for hour in (10, 14, 11):
+        moment, own = f"2026-03-10T{hour}:00Z", replace(scope, server="s1")
+        save_chat_message("telegram_bot/42", f"at {hour}", sender_id="7", timestamp=moment, db=db, scope=own)
     renamed = rows_of(db, conversations, scope.persona)[0]
-    assert (renamed.title, renamed.server_name) == ("Renamed", "Tea friends")
-
-
-def test_d7_the_newest_message_counts_whatever_comes_in_which_order(db: Database, scope: Scope) -> None:
-    for hour in (10, 12, 11):
-        save_chat_message("tg/1", f"at {hour}", sender_id="7", timestamp=f"2026-03-10T{hour}:00Z", db=db, scope=scope)
-    assert rows_of(db, conversations, scope.persona)[0].last_message_at.hour == 12
+    assert (renamed.title, renamed.server_name, renamed.last_message_at.hour) == ("Renamed", "Tea friends", 14)
 
 
 @pytest.mark.parametrize(("path", "more", "sender", "expected"), [
@@ -249,42 +245,6 @@ def test_f47_a_room_that_is_new_while_its_server_is_forgotten_is_seen_afterwards
     assert left in ([], ["meanwhile"]) and everywhere(db, on_server) == left
 
 
-FIFTY = Settings(max_recent_conversations=50)
-WRITERS, EACH = 20, 5
-
-
-def number_end(n: int, i: int) -> int:
-    """Return how many minutes ago an end is, in no order."""
-    return (n * 7 + i * 13) % 97 + 97 * n
-
-
-def end_many(db: Database, persona: str, n: int) -> None:
-    """Be one of those whose conversations end: every second summary is made in the call, the others in the queue."""
-    for i in range(EACH):
-        number = number_end(n, i)
-        given = [{"text": f"talk {number}", "sender_id": "ann", "timestamp": NOW - timedelta(minutes=number)}]
-        scope = Scope(persona, f"tg/{number}")
-        assert add_recent_conversation(given, wait=i % 2 == 0, db=db, settings=FIFTY, scope=scope).stored
-    jobs.run_pending(db=db, settings=FIFTY, scope=Scope(persona))
-
-
-@pytest.mark.slow
-@pytest.mark.engines("mariadb")
-def test_c9_a_hundred_ends_of_twenty_writers_leave_the_newest_fifty_in_order(db: Database) -> None:
-    persona = own_scope().persona
-    run_at_once([partial(end_many, db, persona, n) for n in range(WRITERS)])
-    while jobs.run_pending(db=db, settings=FIFTY, scope=Scope(persona)):
-        pass
-    made = rows_of(db, conversation_summaries, persona)
-    assert {row.status for row in rows_of(db, memory_jobs, persona)} == {"completed"}
-    numbers = sorted(number_end(n, i) for n in range(WRITERS) for i in range(EACH))
-    assert len(set(numbers)) == 100
-    newest = [f"tg/{number}" for number in numbers[:50]]
-    shown = list_recent_conversations(db=db, settings=FIFTY, scope=Scope(persona, "tg/0"))
-    assert [one["conversation"] for one in shown] == newest[::-1]
-    assert {row.conversation_key for row in made} == set(newest)
-
-
 @pytest.mark.engines("mariadb", "mysql", "seekdb")
 def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> None:
     persona, most = own_scope().persona, 10
@@ -321,7 +281,7 @@ def test_c10_many_who_report_one_end_queue_it_once(db: Database) -> None:
 
     def report() -> str:
         given = [{"text": "bye", "sender_id": "ann", "message_id": "m1"}]
-        return add_recent_conversation(given, db=db, settings=FIFTY, scope=scope).reason
+        return add_recent_conversation(given, db=db, scope=scope).reason
 
     assert sorted(run_at_once([report] * 6)) == ["", *["duplicate"] * 5]
     assert len(rows_of(db, memory_jobs, scope.persona)) == 1

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Column, Connection, Engine, Text, event, exc, insert, literal, select, update
-from sqlalchemy import text as sql
+from sqlalchemy.engine import make_url
 
 from core.chat_history_cache import save_message
 from core.database.dialects import ID, Decimal, Whole
 from core.database.engine import Database
-from core.database.schema import TABLES, access_tokens, chat_history_cache, memories, schema_version, tag_links
+from core.database.schema import TABLES, chat_history_cache, memories, schema_version, tag_links
 from core.db import copy_database, insert_memory, open_database
 from core.errors import StoreError, StoreWriteError
 from core.privacy import set_privacy
@@ -29,6 +29,7 @@ from core.tokens import add_token
 from core.transfer.original import import_original
 from core.upkeep import backup, inspection
 from core.upkeep import copy as copying
+from tests.databases import run_script
 from tests.servers import SERVERS
 from tests.servers.family import Daemon
 from tests.store import scenario
@@ -46,8 +47,7 @@ HOSTILE = ("🐈‍⬛ and 猫", TAB, "x" * 1_000_000, "it's \\' \"quoted\" %s :
 
 @pytest.fixture
 def source_url(source_file: Path, tmp_path: Path) -> str:
-    shutil.copy(source_file, tmp_path / "source.db")
-    return f"sqlite:///{tmp_path / 'source.db'}"
+    return f"sqlite:///{shutil.copy(source_file, tmp_path / 'source.db')}"
 
 
 @pytest.fixture(scope="session")
@@ -108,18 +108,10 @@ def test_d36_a_copy_and_back_has_equal_rows_privacy_and_hits(source_url: str, fr
             assert hits[0] == hits[1]
 
 
-def test_d36_tokens_are_copied_only_if_asked(source_url: str, fresh_url: str) -> None:
-    done = copy_database(source_url, fresh_url)
-    assert done.source == source_url
-    assert access_tokens.name not in done.rows and read_all(fresh_url)["access_tokens"] == []
-
-
 @pytest.mark.parametrize("stopped_at", ["chat_history_cache", "memories", "audiences"])
-def test_d36_a_copy_that_was_cut_off_goes_on_and_doubles_nothing(
+def test_d36_a_copy_that_was_cut_off_goes_on_doubles_nothing_and_leaves_tokens_out(
     source_url: str, fresh_url: str, stopped_at: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Nobody uses the half of a memory meanwhile."""
-
     def stop(table: str, done: int, total: int) -> None:
         if table == stopped_at and (done > 2 or table == "audiences"):
             raise KeyboardInterrupt
@@ -138,7 +130,8 @@ def test_d36_a_copy_that_was_cut_off_goes_on_and_doubles_nothing(
     assert read_all(fresh_url) == before
     with closing(Database(source_url)) as db:  # the source goes on living
         db.transaction(lambda c: c.execute(update(tag_links).values(weight=0.5)), source="test")
-    copy_database(source_url, fresh_url)
+    done = copy_database(source_url, fresh_url)
+    assert done.source == source_url and "access_tokens" not in done.rows and read_all(fresh_url)["access_tokens"] == []
     rows, wanted = read_all(fresh_url, "access_tokens"), read_all(source_url, "access_tokens")
     assert [name for name in rows if len(rows[name]) != len(wanted[name])] in ([], ["audiences"])
     assert rows["tag_links"] == wanted["tag_links"] and rows["memories"] == wanted["memories"]
@@ -151,8 +144,6 @@ def test_d36_a_copy_that_was_cut_off_goes_on_and_doubles_nothing(
 def test_d36_a_copy_cut_off_before_all_tables_are_made_is_refused_and_goes_on(
     run: Command, source_url: str, fresh_url: str, stopped_at: str
 ) -> None:
-    """Nobody takes the first tables for a new, empty memory."""
-
     def stop(_: object, __: object, statement: str, *___: object) -> None:
         if re.match(rf"CREATE TABLE (IF NOT EXISTS )?[`\"]?{stopped_at}\b", statement):
             raise KeyboardInterrupt
@@ -169,9 +160,7 @@ def test_d36_a_copy_cut_off_before_all_tables_are_made_is_refused_and_goes_on(
         said = run("db", command, "--database", fresh_url)
         assert said.code == 1 and "prompt-engine db copy` again" in said.out + said.err
     copy_database(source_url, fresh_url)
-    wanted = read_all(source_url, "access_tokens", "audiences")
-    assert read_all(fresh_url, "access_tokens", "audiences").keys() == wanted.keys()
-    assert read_all(fresh_url)["memories"] == wanted["memories"]
+    assert read_all(fresh_url)["memories"] == read_all(source_url)["memories"]
 
 
 KILLED = """
@@ -220,18 +209,14 @@ def test_d36_a_copy_into_a_file_that_is_killed_at_once_leaves_no_empty_memory(
     assert read_all(f"sqlite:///{target}")["memories"] == read_all(source_url)["memories"]
 
 
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        (chat_history_cache.c.sender_name, "N" * 400),
-        (chat_history_cache.c.message_text, "é" * 9_000_000),
-        (chat_history_cache.c.sender_id, "k" * 400),
-        (memories.c.intensity, 2**62),
-        (memories.c.importance, 12.5),
-        (memories.c.local_only, 300),
-    ],
-    ids=str,
-)
+TOO_LARGE = {
+    chat_history_cache.c.sender_name: "N" * 400, chat_history_cache.c.message_text: "é" * 9_000_000,
+    chat_history_cache.c.sender_id: "k" * 400, memories.c.intensity: 2**62, memories.c.importance: 12.5,
+    memories.c.local_only: 300,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("column", "value"), TOO_LARGE.items(), ids=str)
 def test_d36_a_value_over_its_column_is_named_before_the_copy_begins(
     fresh_url: str, tmp_path: Path, column: Column[Any], value: object
 ) -> None:
@@ -258,11 +243,10 @@ def test_d36_a_copy_whose_commit_is_lost_is_run_again(source_url: str, tmp_path:
     def lose(_: Connection) -> None:
         raise exc.OperationalError("COMMIT", {}, Exception(2013, "lost"), connection_invalidated=True)
 
+    new = f"sqlite:///{tmp_path / 'new.db'}"
     try:
         with pytest.raises(StoreWriteError, match=r"could not be written: .*\(error 2013\)\. Run the copy again: it"):
-            copy_database(
-                source_url, f"sqlite:///{tmp_path / 'new.db'}", progress=lambda *_: event.listen(Engine, "commit", lose)
-            )
+            copy_database(source_url, new, progress=lambda *_: event.listen(Engine, "commit", lose))
     finally:
         event.remove(Engine, "commit", lose)
 
@@ -307,9 +291,8 @@ def test_d36_a_source_that_is_not_there_is_named_as_it_was_written(tmp_path: Pat
         for read in (lambda url: copy_database(url, target), lambda url: import_original(url, db=own)):
             with pytest.raises(StoreError, match=r"does not exist\. .*[Cc]orrect the address") as refused:
                 read(missing)
-            assert str((tmp_path / file).parent) in str(refused.value)
-            assert "mode=ro" not in str(refused.value)
-            assert "DATABASE_URL" not in str(refused.value)
+            said = str(refused.value)
+            assert str((tmp_path / file).parent) in said and "mode=ro" not in said and "DATABASE_URL" not in said
     assert list(tmp_path.iterdir()) == []
 
 
@@ -385,17 +368,22 @@ def test_d36_a_restored_file_is_read_before_it_is_reported(
     assert ran.code == 1 and "differs from 'kept' in memories" in ran.err and ran.out == ""
 
 
+def put_client(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:
+    """Put a program into a folder that alone is on PATH."""
+    tool = folder / "bin" / name
+    tool.parent.mkdir(exist_ok=True)
+    tool.write_text(f"#!/bin/sh\n{script}\n")
+    tool.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tool.parent))
+
+
 @pytest.fixture
 def clients(engine_name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """Put the clients of the server on PATH, and nothing else; return their names, none where they are not here."""
     kind = SERVERS.get(engine_name)
     found = kind.clients() if kind is not None and issubclass(kind, Daemon) else {}
-    folder = tmp_path / "clients"
-    folder.mkdir()
-    for name, words in found.items():
-        (folder / name).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
-        (folder / name).chmod(0o700)
-    monkeypatch.setenv("PATH", str(folder))
+    for name, words in {"none": ["exit"], **found}.items():
+        put_client(tmp_path, monkeypatch, name, f'exec {shlex.join(words)} "$@"')
     return list(found)
 
 
@@ -408,15 +396,11 @@ def own_url(fresh_url: str, engine_name: str) -> Iterator[str]:
     rights = re.search(r"GRANT (.+) ON persona", (ROOT / "docs/servers.md").read_text(encoding="utf-8"))
     with closing(Database(fresh_url)) as db:
         socket = db.read("SELECT @@socket", (), source="test")[0][0]  # over TCP this server has no key for a login
-        for statement in (
-            "DROP USER IF EXISTS keeper",
-            """CREATE USER keeper IDENTIFIED BY 'ge"h #im'""",
-            f"GRANT {rights and rights[1]} ON `{db.target.url.database}`.* TO keeper",
-        ):
-            db.transaction(lambda c, statement=statement: c.execute(sql(statement)), source="test")
-        where = db.target.url.set(username="keeper", password='ge"h #im', query={"unix_socket": str(socket)})
-        yield where.render_as_string(hide_password=False)
-        db.transaction(lambda c: c.execute(sql("DROP USER keeper")), source="test")
+    where = make_url(fresh_url).set(username="keeper", password='ge"h #im', query={"unix_socket": str(socket)})
+    grant = f"GRANT {rights and rights[1]} ON `{where.database}`.* TO keeper"
+    run_script(fresh_url, f"""DROP USER IF EXISTS keeper;\nCREATE USER keeper IDENTIFIED BY 'ge"h #im';\n{grant}""")
+    yield where.render_as_string(hide_password=False)
+    run_script(fresh_url, "DROP USER keeper")
 
 
 @pytest.mark.slow
@@ -450,70 +434,49 @@ def test_d36_a_backup_that_is_restored_has_every_row_and_privacy_setting(
     assert find(target, "marzipan") == [] and find(target, "marzipan", ANN) == ["The safe code is marzipan."]
 
 
-DUMP = """#!/bin/sh
-echo "-- Dump completed"
-"""
-
-
 @pytest.mark.engines("mariadb", "mysql")
 def test_d36_a_backup_without_tables_that_the_account_may_not_read_is_none(
     run: Command, fresh_migrated_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A dump leaves out tables in silence that the account may not read."""
-    tool = tmp_path / "bin" / "mariadb-dump"
-    tool.parent.mkdir()
-    tool.write_text(DUMP)
-    tool.chmod(0o700)
-    monkeypatch.setenv("PATH", str(tool.parent))
-    with closing(Database(fresh_migrated_url)) as db:
-        name = str(db.target.url.database)
-        grants = [f"GRANT SELECT ON `{name}`.{table} TO partly" for table in TABLES if table != "privacy_levels"]
-        for statement in ("DROP USER IF EXISTS partly", "CREATE USER partly IDENTIFIED BY 'secret'", *grants):
-            db.transaction(lambda c, statement=statement: c.execute(sql(statement)), source="test")
-        url = db.target.url.set(username="partly", password="secret").render_as_string(hide_password=False)
-        assert run("db", "backup", "whole.sql", "--database", fresh_migrated_url).code == 0
-        partial = run("db", "backup", "partial.sql", "--database", url)
-        db.transaction(lambda c: c.execute(sql("DROP USER partly")), source="test")
+    put_client(tmp_path, monkeypatch, "mariadb-dump", 'echo "-- Dump completed"')
+    url = make_url(fresh_migrated_url)
+    grants = [f"GRANT SELECT ON `{url.database}`.{table} TO partly" for table in TABLES if table != "privacy_levels"]
+    made = ("DROP USER IF EXISTS partly", "CREATE USER partly IDENTIFIED BY 'secret'", *grants)
+    run_script(fresh_migrated_url, ";\n".join(made))
+    partly = url.set(username="partly", password="secret").render_as_string(hide_password=False)
+    assert run("db", "backup", "whole.sql", "--database", fresh_migrated_url).code == 0
+    partial = run("db", "backup", "partial.sql", "--database", partly)
+    run_script(fresh_migrated_url, "DROP USER partly")
     assert partial.code == 1 and "may not read privacy_levels" in partial.err
     assert not Path("partial.sql").exists()
 
 
 def delete_database(url: str) -> None:
     """Drop what a server's database holds, as its account may; a file goes away."""
-    with closing(Database(url)) as db:
-        name = str(db.target.url.database)
-        if db.family == "sqlite":
-            Path(name).unlink()
-            return
-        for statement in (f"DROP DATABASE `{name}`", f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4"):
-            db.transaction(lambda c, statement=statement: c.execute(sql(statement)), source="test")
-
-
-CLIENT = """#!/bin/sh
-PATH=/usr/bin:/bin
-echo "$2" > arguments.txt
-cat > read.sql
-"""
+    name = str(make_url(url).database)
+    if url.startswith("sqlite"):
+        Path(name).unlink()
+    else:
+        run_script(url, f"DROP DATABASE `{name}`;\nCREATE DATABASE `{name}` CHARACTER SET utf8mb4")
 
 
 @pytest.mark.engines("mariadb", "mysql", extras=True)
 def test_d36_a_dump_is_read_by_the_client_that_is_there(
     run: Command, fresh_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    dump, tool = tmp_path / "today.sql", tmp_path / "bin" / "mysql"
+    dump = tmp_path / "today.sql"
     dump.write_text("-- a dump\n")
-    tool.parent.mkdir()
-    monkeypatch.setenv("PATH", str(tool.parent))
+    put_client(tmp_path, monkeypatch, "other", "exit 1")
     cut = run("db", "restore", dump, fresh_url)
     assert cut.code == 1 and "does not end with" in cut.err
     with dump.open("a") as file:
         file.write("-- Dump completed on 2026-03-10 12:00:00\n")
     missing = run("db", "restore", dump, fresh_url)
     assert missing.code == 1 and "Neither mariadb nor mysql is installed here" in missing.err
-    tool.write_text("#!/bin/sh\necho 'ERROR 1064 at line 7' >&2\nexit 1\n")
-    tool.chmod(0o700)
+    put_client(tmp_path, monkeypatch, "mysql", "echo 'ERROR 1064 at line 7' >&2; exit 1")
     assert "1064 at line 7. Empty the target" in run("db", "restore", dump, fresh_url).err
-    tool.write_text(CLIENT)
+    put_client(tmp_path, monkeypatch, "mysql", 'PATH=/usr/bin:/bin; echo "$2" > arguments.txt; cat > read.sql')
     assert run("db", "restore", dump, fresh_url).code == 0
     assert (tmp_path / "read.sql").read_text() == dump.read_text()
     assert (tmp_path / "arguments.txt").read_text().strip() == Database(fresh_url).target.url.database

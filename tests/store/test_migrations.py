@@ -92,14 +92,11 @@ def test_d29_an_empty_database_is_made_and_a_second_run_changes_nothing(db: Data
     run(db, "CREATE TABLE invoices (id INTEGER PRIMARY KEY)")
     assert migration.list_pending(db) == migration.list_revisions()
     first = migration.migrate(db)
-    assert first.applied == tuple(migration.list_revisions())
-    assert first.changed
-    assert migration.list_pending(db) == []
+    assert first.applied == tuple(migration.list_revisions()) and first.changed
     before = shape(db), stored(db)
     second = migration.migrate(db)
-    assert second == migration.Migrated(messages=(migration.NOTHING,))
-    assert not second.changed
-    assert (shape(db), stored(db)) == before
+    assert second == migration.Migrated(messages=(migration.NOTHING,)) and not second.changed
+    assert (shape(db), stored(db)) == before and migration.list_pending(db) == []
 
 
 def stored(db: Database) -> dict[str, list[Any]]:
@@ -149,18 +146,13 @@ def test_d29_a_half_made_database_is_finished(present: Database) -> None:
 
 
 FOREIGN = {
-    "alembic": [
-        "CREATE TABLE schema_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)",
-        "INSERT INTO schema_version VALUES ('a1b2c3d4e5f6')",
-    ],
+    "alembic": ["CREATE TABLE schema_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)",
+                "INSERT INTO schema_version VALUES ('a1b2c3d4e5f6')"],
     "tags": ["CREATE TABLE tags (id INTEGER PRIMARY KEY, name VARCHAR(50))", "INSERT INTO tags VALUES (1, 'x')"],
-    "memories": [
-        "CREATE TABLE memories (id INTEGER PRIMARY KEY, content VARCHAR(50), tags VARCHAR(50))",
-        "INSERT INTO memories VALUES (1, 'x', '[]')",
-        "CREATE VIEW contents AS SELECT content FROM memories",
-    ],
+    "memories": ["CREATE TABLE memories (id INTEGER PRIMARY KEY, content VARCHAR(50), tags VARCHAR(50))",
+                 "INSERT INTO memories VALUES (1, 'x', '[]')", "CREATE VIEW contents AS SELECT content FROM memories"],
     "a view": ["CREATE VIEW memories AS SELECT 1 AS id, 'x' AS content"],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FOREIGN)
@@ -178,15 +170,10 @@ def test_d30_tables_of_another_program_are_refused_by_name_and_stay_as_they_are(
 
 OTHERS = {
     "9998": (["UPDATE schema_version SET version_num = '9998'"], "newer program", "Update this program"),
-    "column": (
-        [
-            "ALTER TABLE chat_history_cache DROP COLUMN no_items",
-            "UPDATE schema_version SET fingerprint = '0123456789abcdef'",
-        ],
-        "chat_history_cache.no_items: the column is missing",
-        "prompt-engine db check",
-    ),
-}
+    "column": (["ALTER TABLE chat_history_cache DROP COLUMN no_items",
+                "UPDATE schema_version SET fingerprint = '0123456789abcdef'"],
+               "chat_history_cache.no_items: the column is missing", "prompt-engine db check"),
+}  # fmt: skip
 
 
 @NOT_SEEKDB
@@ -240,8 +227,7 @@ def test_d31_tables_that_were_repaired_are_recorded_by_the_next_migration(presen
     assert [one.where for one in errors] == ["chat_history_cache.no_items", "schema_version"]
     run(present, errors[0].remedy.rstrip(";"))
     assert migration.list_pending(present)
-    assert migration.migrate(present).changed
-    assert migration.list_pending(present) == []
+    assert migration.migrate(present).changed and migration.list_pending(present) == []
     assert present.read(select(schema_version.c.fingerprint), source="test")[0][0] == ddl.build_fingerprint()
 
 
@@ -396,12 +382,8 @@ def test_d32_the_schema_file_makes_the_database(db: Database) -> None:
 
 def test_d32_alembic_and_the_program_know_the_same_revisions() -> None:
     """The program reads them from file names, so that opening a database does not load Alembic."""
-    from alembic.config import Config
     from alembic.script import ScriptDirectory
 
-    config = Config()
-    config.set_main_option("script_location", str(migration.find_folder()))
-    config.set_main_option("path_separator", "os")
-    script = ScriptDirectory.from_config(config)
+    script = ScriptDirectory(str(migration.find_folder()))
     assert [one.revision for one in script.walk_revisions()][::-1] == migration.list_revisions()
     assert script.get_heads() == migration.list_revisions()[-1:]

@@ -99,19 +99,16 @@ def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
     _import(db, scope, world.SAMPLE)
     here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=CHAT)}
     rows = {row.message_text: row for row in messages_of(db, scope.persona)}
-    assert [row.role for row in messages_of(db, scope.persona)] == [
-        "persona", "user", "persona", "user", "narrator", "thought", "user", "persona", "user", "persona", "user",
-        "persona",
-    ]  # fmt: skip
+    roles = "persona user persona user narrator thought user persona user persona user persona"
+    assert [row.role for row in messages_of(db, scope.persona)] == roles.split()
     greeting, asked = rows["The lamp turns. “You came,” Iris says."], rows["Then lift it."]
     assert [one["is_current"] for one in stories.list_alternatives(greeting.id, **here)] == [False, True, False]
     stories.choose_alternative(greeting.id, 0, **here)
     assert stories.get_memory(greeting.id, **here) == "Iris waves."
     stories.choose_alternative(greeting.id, 1, **here)
     assert stories.get_memory(greeting.id, **here) == "Iris greets Ann at the lighthouse."
-    moved = next(
-        row for row in messages_of(db, scope.persona) if row.message_text.startswith("Moved") and row.role == "persona"
-    )
+    persona = [row for row in messages_of(db, scope.persona) if row.role == "persona"]
+    moved = next(row for row in persona if row.message_text.startswith("Moved"))
     stories.choose_alternative(moved.id, 1, **here)  # the file has no copy beside number 0
     assert stories.get_memory(moved.id, **here) is None
     stories.choose_alternative(moved.id, 0, **here)
@@ -124,9 +121,8 @@ def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
     storage = stories.get_running_recap_storage(CHAT, **here)
     told = [(v["version"], v["timestamp"], v["new_scene_index"]) for v in storage["versions"]]
     assert (storage["current_version"], told) == (1, [(0, 1762107000123, 3), (1, 1762110600456, 7)])
-    assert (
-        stories.add_running_recap_version("They sleep; the storm is over by morning.", conversation=CHAT, **here) == 2
-    )
+    added = stories.add_running_recap_version("They sleep; the storm is over by morning.", conversation=CHAT, **here)
+    assert added == 2
     assert (rows["What about the keeper?"].hidden, rows["He sleeps. 灯台 — אור — 👩‍🚀"].excluded) == (AT_SOURCE, 1)
 
 
@@ -163,27 +159,20 @@ def test_s48_what_was_hidden_by_hand_stays_so_through_every_change(db: Database,
     assert stories.auto_hide_plan(1, chat, **here) == {"hide": [], "show": []}
 
 
-def test_s48_a_notice_of_the_program_is_in_the_file_alone(db: Database, tmp_path: Path) -> None:
-    """It is no line of the story, and its author no character."""
-    scope, notice = own_scope(), {"name": "System", "is_user": False, "is_system": True, "mes": "Chat was renamed."}
-    header = {"user_name": "Ann", "character_name": "unused"}
-    narrated = {**notice, "mes": "Night falls.", "extra": {"type": "narrator"}}
-    file = _file(tmp_path / "renamed.jsonl", [header, _say(0), _say(1), {**_say(1), **notice}, {**_say(2), **narrated}])
-    done = _import(db, scope, file)
-    assert done.left_out == {"notices and comments of SillyTavern": 1}
-    assert not any("characters" in note for note in done.notes)
-    assert [row.message_text for row in messages_of(db, scope.persona)] == ["line 0", "line 1", "Night falls."]
-    assert _export(db, scope, "import/renamed") == file.read_bytes()
-
-
-def test_s48_a_comment_of_the_author_is_in_the_file_alone(db: Database, tmp_path: Path) -> None:
-    """SillyTavern sends it to no model, so no prompt, search or recap has it; shown again, it is a line like others."""
-    scope, comment = own_scope(), {"name": "Note", "is_user": False, "extra": {"type": "comment"}}
-    hidden, shown = {**comment, "is_system": True, "mes": "Elda lies."}, {**comment, "mes": "It is told."}
-    lines = [_say(0), {**_say(1), **hidden}, _say(2), {**_say(3), **shown}, {**_say(4), **hidden}]
+@pytest.mark.parametrize(("kind", "shown"), [
+    ({"name": "System"}, {"name": "System", "is_system": True, "extra": {"type": "narrator"}}),
+    ({"name": "Note", "extra": {"type": "comment"}}, {"name": "Note", "extra": {"type": "comment"}}),
+], ids=["notice", "comment"])  # fmt: skip
+def test_s48_notices_and_comments_are_in_the_file_alone(db: Database, tmp_path: Path, kind: Any, shown: Any) -> None:
+    """SillyTavern sends neither to a model, and their author is no character; what it shows is a line like others."""
+    scope, hidden = own_scope(), {**kind, "is_user": False, "is_system": True, "mes": "Chat was renamed."}
+    seen = {**_say(3), **shown, "mes": "Night falls."}
+    lines = [_say(0), {**_say(1), **hidden}, _say(2), seen, {**_say(4), **hidden}]
     file = _file(tmp_path / "noted.jsonl", [{"user_name": "Ann", "character_name": "Iris"}, *lines])
-    assert _import(db, scope, file).left_out == {"notices and comments of SillyTavern": 2}
-    assert [row.message_text for row in messages_of(db, scope.persona)] == ["line 0", "line 2", "It is told."]
+    done = _import(db, scope, file)
+    assert done.left_out == {"notices and comments of SillyTavern": 2}
+    assert not any("characters" in note for note in done.notes)
+    assert [row.message_text for row in messages_of(db, scope.persona)] == ["line 0", "line 2", "Night falls."]
     assert _export(db, scope, "import/noted") == file.read_bytes()
 
 
@@ -196,10 +185,9 @@ def test_s48_what_the_scenes_of_the_file_hid_is_shown_again_by_them(db: Database
         lines[at]["is_system"] = True
     _import(db, scope, _file(tmp_path / "by_scenes.jsonl", lines))
     assert [row.hidden for row in messages_of(db, scope.persona)] == [BY_SCENES, BY_SCENES, 0, AT_SOURCE, 0, 0]
-    here: dict[str, Any] = {"db": db, "scope": scope}
-    chat = "import/by_scenes"
-    assert stories.auto_hide_plan(1, chat, **here) == {"hide": [], "show": []}
-    assert stories.auto_hide_plan(2, chat, **here) == {"hide": [], "show": [(0, 1)]}
+    for scenes, shown in ((1, []), (2, [(0, 1)])):
+        plan = stories.auto_hide_plan(scenes, "import/by_scenes", db=db, scope=scope)
+        assert plan == {"hide": [], "show": shown}
 
 
 def test_s48_what_is_not_known_has_no_effect(db: Database, tmp_path: Path) -> None:

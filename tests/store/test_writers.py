@@ -87,12 +87,6 @@ def test_d34_writers_in_threads_and_processes_lose_nothing(db: Database) -> None
     assert verify_index(db) == []
 
 
-def _two_people(db: Database, persona: str) -> None:
-    for key in ("tg/a", "tg/b"):
-        row = {"persona_id": persona, "participant_key": key, "person_key": key, "display_name": "0"}
-        db.transaction(lambda c, row=row: c.execute(schema.participants.insert(), row), source="test")
-
-
 def _rename(persona: str, key: str, name: Any) -> Any:
     people, p = schema.participants, schema.participants.c
     return update(people).where(p.persona_id == persona, p.participant_key == key).values(display_name=name)
@@ -102,7 +96,8 @@ def _rename(persona: str, key: str, name: Any) -> Any:
 @pytest.mark.slow
 def test_f53_a_deadlock_is_retried_unnoticed(db: Database, caplog: pytest.LogCaptureFixture) -> None:
     persona = own_scope().persona
-    _two_people(db, persona)
+    people = [{"persona_id": persona, "participant_key": key, "person_key": key} for key in ("tg/a", "tg/b")]
+    db.transaction(lambda c: c.execute(schema.participants.insert(), people), source="test")
     hasty = _again(db, 3.0)
     met = threading.Barrier(2)
     runs: list[str] = []
@@ -167,8 +162,7 @@ def test_f53_a_lock_wait_is_retried_until_the_row_is_free(db: Database, caplog: 
 
 @pytest.mark.slow
 def test_f53_g29_a_row_that_stays_locked_is_an_error_within_the_limit_and_nothing_is_written(db: Database) -> None:
-    """Repeats included: with a limit of 10 seconds it was 51, behind a row that somebody held for a minute. No text of
-    the message is in the error (G26)."""
+    """Repeats included: with a limit of 10 seconds it was 51, behind a row that somebody held for a minute."""
     scope = own_scope()
     save(db, scope, "tg/1", "the first")
     limited = _again(db, 2.0)
