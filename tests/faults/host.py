@@ -192,9 +192,7 @@ def _prompt(host: _Program, path: str, text: str, more: dict[str, Any]) -> str:
 KINDS: dict[str, Callable[[_Program, str, str, dict[str, Any]], Any]] = {
     "message": _message,
     "item": _item,
-    "entry": lambda host, path, text, more: (
-        add_diary_entry(text, context_tags=["tofu"], involved_users=["ann"], **more).id
-    ),
+    "entry": lambda host, path, text, more: add_diary_entry(text, None, [], None, None, ["tofu"], ["ann"], **more).id,
     "turn": _turn,
     "job": lambda host, path, text, more: enqueue_operation("RECAP", "LOW", {"text": text}, **more),
     "end": lambda host, path, text, more: add_recent_conversation(**more).id,

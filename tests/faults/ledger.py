@@ -13,16 +13,12 @@ from tests.faults.host import PERSON, Told
 from tests.store.world import index_differences, rows_of, verify_index
 
 TEXTS = {
-    "message": (schema.chat_history_cache, "message_text"),
-    "import": (schema.chat_history_cache, "message_text"),
-    "break": (schema.chat_history_cache, "message_text"),
-    "item": (schema.memories, "content"),
-    "saved": (schema.memories, "content"),
-    "entry": (schema.ai_diary, "content"),
-    "turn": (schema.short_term_memories, "messages"),
-    "job": (schema.memory_jobs, "payload"),
+    "message": (schema.chat_history_cache, "message_text"), "import": (schema.chat_history_cache, "message_text"),
+    "break": (schema.chat_history_cache, "message_text"), "item": (schema.memories, "content"),
+    "saved": (schema.memories, "content"), "entry": (schema.ai_diary, "content"),
+    "turn": (schema.short_term_memories, "messages"), "job": (schema.memory_jobs, "payload"),
     "version": (schema.running_recaps, "content"),
-}
+}  # fmt: skip
 """Where the text of each kind of write stands."""
 IDS = {
     "message": schema.chat_history_cache, "item": schema.memories, "saved": schema.memories,

@@ -25,10 +25,8 @@ from tests.servers.cluster import Cluster, Galera, Group, Node
 from tests.store.relay import Relay
 from tests.store.world import index_differences, open_db, rows_of, run_at_once
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not os.environ.get("TEST_CLUSTERS"), reason="runs in `make test-clusters`"),
-]
+IS_ASKED = bool(os.environ.get("TEST_CLUSTERS"))
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not IS_ASKED, reason="runs in `make test-clusters`")]
 HOSTS = int(os.environ.get("CLUSTER_HOSTS", "4"))
 TIMEOUT = 3.0
 

@@ -21,12 +21,10 @@ from tests.spec.stage import Stage, message
 pytestmark = [pytest.mark.engines("sqlite"), pytest.mark.slow]
 
 PASSING = {
-    1040: ("Too many connections", "max_connections"),
-    1205: ("Lock wait timeout exceeded", "Another session holds"),
-    1213: ("Deadlock found", "try again"),
-    1290: ("running with the --read-only option", "read only"),
+    1040: ("Too many connections", "max_connections"), 1205: ("Lock wait timeout exceeded", "Another session holds"),
+    1213: ("Deadlock found", "try again"), 1290: ("running with the --read-only option", "read only"),
     2013: ("Lost connection", "try again"),
-}
+}  # fmt: skip
 """Errors after which the same call may succeed, what the server says, and what the caller is told where it does not."""
 LASTING = {
     1021: ("Disk full", "disk is full"),

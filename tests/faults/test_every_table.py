@@ -25,14 +25,11 @@ EVERYONE = {"conversations", "audiences", "participants", "privacy_levels"}
 """Without these nothing stored can be shown, since nobody can tell who may see it."""
 OWN = {
     "chat_history_cache": {"history_current_chat", "history_recent", "memories", "running_recap"},
-    "ai_diary": {"thoughts", "ai_diary", "memories"},
-    "memories": {"memories", "saved_memories"},
-    "conversation_summaries": {"recent_conversations"},
-    "short_term_memories": {"short_term"},
-    "user_relationships": {"relationship"},
-    "privacy_levels": {"relationship", "memories"},
+    "ai_diary": {"thoughts", "ai_diary", "memories"}, "memories": {"memories", "saved_memories"},
+    "conversation_summaries": {"recent_conversations"}, "short_term_memories": {"short_term"},
+    "user_relationships": {"relationship"}, "privacy_levels": {"relationship", "memories"},
     "running_recaps": {"running_recap"},
-}
+}  # fmt: skip
 """What may be missing without a table; where it is not listed, only the memories, which the search finds."""
 
 
@@ -109,10 +106,9 @@ def test_f50_every_table_that_a_prompt_reads_may_be_missing(whole: Stage) -> Non
 
 BROKEN: dict[str, tuple[Any, ...]] = {
     "JsonText": ("not json", '{"a": 1}', '[1, [2], "x"]', 42, b"\xff\x00", None),
-    "Time": ("soon", 7, "9999-99-99 00:00:00.000000"),
-    "StoredText": (42, b"\xff\x00", 1.5),
+    "Time": ("soon", 7, "9999-99-99 00:00:00.000000"), "StoredText": (42, b"\xff\x00", 1.5),
     "StoredBytes": ("no hash", 42, 1.5, b"\xff\x00"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.engines("sqlite")

@@ -65,10 +65,9 @@ def test_f50_f51_without_any_table_live_lines_are_shown_and_private_ones_stay_pr
 
 
 UNREACHABLE = {
-    "closed port": "mysql://root:canarypassword@127.0.0.1:1/none",
-    "no folder": "sqlite:////no/such/folder/at/all.db",
+    "closed port": "mysql://root:canarypassword@127.0.0.1:1/none", "no folder": "sqlite:////no/such/folder/at/all.db",
     "unknown scheme": "oracle://root:canarypassword@127.0.0.1/none",
-}
+}  # fmt: skip
 
 
 @pytest.mark.engines("sqlite")

@@ -114,12 +114,9 @@ def step_of(text: Text, do: str) -> dict[str, Any]:
     """Return the step that stores a text, or acts on it."""
     room = text.room
     return {
-        "do": do,
-        "room": [room.key, room.privacy, room.server, list(room.people)],
-        "person": text.person,
-        "text": text.words,
-        "row": text.row,
-    }
+        "do": do, "room": [room.key, room.privacy, room.server, list(room.people)], "person": text.person,
+        "text": text.words, "row": text.row,
+    }  # fmt: skip
 
 
 def main(url: str, folder: str) -> None:

@@ -150,14 +150,9 @@ READERS["core.ai_diary.get_entries_with_person"] = Reader(_with_person, about=Tr
 
 # Recent conversations, saved memories, the tool
 
-for _name in (
-    "list_recent_conversations",
-    "list_saved_memories",
-    "load_memory",
-    "get_user_memory_prompt",
-    "memory_tools",
-):
+for _name in ("get_user_memory_prompt", "list_recent_conversations", "list_saved_memories", "load_memory"):
     _reads(f"core.conversations.{_name}")
+_reads("core.conversations.memory_tools")
 _reads("core.conversations.get_system_prompt_with_memory", "base")
 
 

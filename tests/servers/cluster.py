@@ -127,28 +127,18 @@ class GaleraNode(MariaDB):
         where = "" if self._first else ",".join(f"127.0.0.1:{port}" for port in others)
         parts = {
             "gmcast.listen_addr": f"tcp://127.0.0.1:{self.talk_port}",
-            "ist.recv_addr": f"127.0.0.1:{self.catch_up_port}",
-            "gcache.size": "64M",
-            "base_host": "127.0.0.1",
-            "base_port": str(self.talk_port),
-            "socket.ssl": "no",
-        }
+            "ist.recv_addr": f"127.0.0.1:{self.catch_up_port}", "gcache.size": "64M", "base_host": "127.0.0.1",
+            "base_port": str(self.talk_port), "socket.ssl": "no",
+        }  # fmt: skip
         found: dict[str, str | int | None] = {
-            "binlog_format": "ROW",
-            "default_storage_engine": "InnoDB",
-            "innodb_autoinc_lock_mode": 2,
-            "wsrep_on": "ON",
-            "wsrep_provider": str(provider()),
+            "binlog_format": "ROW", "default_storage_engine": "InnoDB", "innodb_autoinc_lock_mode": 2,
+            "wsrep_on": "ON", "wsrep_provider": str(provider()),
             "wsrep_provider_options": ";".join(f"{k}={v}" for k, v in parts.items()),
-            "wsrep_cluster_name": self.cluster.label,
-            "wsrep_cluster_address": f"gcomm://{where}",
-            "wsrep_node_name": f"node{self.number}",
-            "wsrep_node_address": f"127.0.0.1:{self.talk_port}",
-            "wsrep_node_incoming_address": f"127.0.0.1:{self.port}",
-            "wsrep_sst_method": "catch_up",
-            "wsrep_sst_receive_address": f"127.0.0.1:{self.copy_port}",
-            "wsrep_slave_threads": 4,
-        }
+            "wsrep_cluster_name": self.cluster.label, "wsrep_cluster_address": f"gcomm://{where}",
+            "wsrep_node_name": f"node{self.number}", "wsrep_node_address": f"127.0.0.1:{self.talk_port}",
+            "wsrep_node_incoming_address": f"127.0.0.1:{self.port}", "wsrep_sst_method": "catch_up",
+            "wsrep_sst_receive_address": f"127.0.0.1:{self.copy_port}", "wsrep_slave_threads": 4,
+        }  # fmt: skip
         if self._first:
             found["wsrep_new_cluster"] = None
         if self._position:
@@ -247,24 +237,16 @@ class GroupNode(MySQL):
 
     def _command(self) -> list[str]:
         self.options = {
-            "server_id": self.number + 1,
-            "performance_schema": "ON",
-            "gtid_mode": "ON",
-            "enforce_gtid_consistency": "ON",
-            "log_bin": "binlog",
-            "report_host": "127.0.0.1",
-            "report_port": self.port,
-            "plugin_load_add": "group_replication.so",
-            "loose_group_replication_group_name": self.cluster.label,
-            "loose_group_replication_start_on_boot": "OFF",
+            "server_id": self.number + 1, "performance_schema": "ON", "gtid_mode": "ON",
+            "enforce_gtid_consistency": "ON", "log_bin": "binlog", "report_host": "127.0.0.1",
+            "report_port": self.port, "plugin_load_add": "group_replication.so",
+            "loose_group_replication_group_name": self.cluster.label, "loose_group_replication_start_on_boot": "OFF",
             "loose_group_replication_local_address": f"127.0.0.1:{self.talk_port}",
             "loose_group_replication_group_seeds": ",".join(f"127.0.0.1:{n.talk_port}" for n in self.cluster.nodes),
-            "loose_group_replication_ssl_mode": "DISABLED",
-            "loose_group_replication_recovery_use_ssl": "OFF",
-            "loose_group_replication_ip_allowlist": "127.0.0.1",
-            "loose_group_replication_single_primary_mode": "ON",
+            "loose_group_replication_ssl_mode": "DISABLED", "loose_group_replication_recovery_use_ssl": "OFF",
+            "loose_group_replication_ip_allowlist": "127.0.0.1", "loose_group_replication_single_primary_mode": "ON",
             "loose_group_replication_exit_state_action": "READ_ONLY",
-        }
+        }  # fmt: skip
         return [word for word in super()._command() if word != "--skip-log-bin"]
 
     def join(self, *, first: bool) -> None:

@@ -137,17 +137,13 @@ class Daemon(Server):
     def words(cls, data: Path, options: Options) -> list[str]:
         base = cls.base_dir()
         fixed: Options = {
-            "basedir": str(base),
-            "datadir": str(data),
-            "lc_messages_dir": str(base / "share/mysql"),
+            "basedir": str(base), "datadir": str(data), "lc_messages_dir": str(base / "share/mysql"),
             "plugin_dir": str(base / "lib/mysql/plugin"),
-        }
+        }  # fmt: skip
         if os.geteuid() == 0:
             fixed = {**fixed, "user": "root"}
-        flags = []
-        for key, value in {**fixed, **options}.items():
-            name = key.replace("_", "-")
-            flags.append(f"--{name}" if value is None else f"--{name}={value}")
+        named = {key.replace("_", "-"): value for key, value in {**fixed, **options}.items()}
+        flags = [f"--{name}" if value is None else f"--{name}={value}" for name, value in named.items()]
         return [*cls.program(), "--no-defaults", *flags]
 
     @classmethod
@@ -170,19 +166,12 @@ class Daemon(Server):
         safe = {"innodb_flush_log_at_trx_commit": 1}
         options: Options = {
             **self.storage_options(),
-            "bind_address": "127.0.0.1",
-            "port": self._url.port,
-            "socket": str(self.folder / "server.sock"),
-            "pid_file": str(self.folder / "server.pid"),
+            "bind_address": "127.0.0.1", "port": self._url.port, "socket": str(self.folder / "server.sock"),
+            "pid_file": str(self.folder / "server.pid"), "skip_name_resolve": None, "max_connections": 250,
             # One that starts removes the temporary tables it finds, those of others that run there, too.
-            "tmpdir": str(temporary),
-            "skip_name_resolve": None,
-            "character_set_server": "utf8mb4",
-            "max_connections": 250,
-            **(safe if self.durable else quick),
-            **self.EXTRA,
-            **self.options,
-        }
+            "tmpdir": str(temporary), "character_set_server": "utf8mb4",
+            **(safe if self.durable else quick), **self.EXTRA, **self.options,
+        }  # fmt: skip
         return self.words(self.folder / "data", options)
 
 
@@ -263,12 +252,9 @@ class MySQL(Daemon):
             accounts.write("CREATE USER root@'127.0.0.1';\nGRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n")
             accounts.flush()
             options = {
-                **cls.storage_options(),
-                "initialize_insecure": None,
-                "init_file": accounts.name,
-                "auto_generate_certs": "OFF",
-                "caching_sha2_password_auto_generate_rsa_keys": "OFF",
-            }
+                **cls.storage_options(), "initialize_insecure": None, "init_file": accounts.name,
+                "auto_generate_certs": "OFF", "caching_sha2_password_auto_generate_rsa_keys": "OFF",
+            }  # fmt: skip
             result = subprocess.run(cls.words(data, options), capture_output=True, text=True, check=False)
         if result.returncode:
             raise ServerError(f"MySQL could not make its system tables:\n{(result.stdout + result.stderr)[-3000:]}")

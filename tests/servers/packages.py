@@ -133,16 +133,12 @@ class Apt:
 
     def run(self, *words: str, cwd: Path | None = None) -> str:
         options = {
-            "Dir::State": self.home / "state",
-            "Dir::State::status": self.home / "status",
-            "Dir::Cache": self.home / "cache",
-            "Dir::Etc::sourcelist": "/dev/null",
-            "Dir::Etc::sourceparts": self.home / "sources",
-            "Acquire::Languages": "none",
-            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
-            "Acquire::Retries": "3",
+            "Dir::State": self.home / "state", "Dir::State::status": self.home / "status",
+            "Dir::Cache": self.home / "cache", "Dir::Etc::sourcelist": "/dev/null",
+            "Dir::Etc::sourceparts": self.home / "sources", "Acquire::Languages": "none",
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false", "Acquire::Retries": "3",
             "APT::Update::Error-Mode": "any",
-        }
+        }  # fmt: skip
         if os.geteuid() == 0:
             options["APT::Sandbox::User"] = "root"
         flags = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]

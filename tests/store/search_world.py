@@ -70,11 +70,7 @@ def said(
 ) -> list[int]:
     """Store messages of one conversation and return their ids; each is told apart by an id of its own."""
     sender = "7" if name == "Ann" else name.lower()
-    who = {
-        "sender_id": sender,
-        "sender_name": name,
-        "participant": f"{conversation.split('/', maxsplit=1)[0]}/{sender}",
-    }
+    who = {"sender_id": sender, "sender_name": name, "participant": f"{conversation.partition('/')[0]}/{sender}"}
     made = [messages.NewMessage(conversation, text, at=at, message_id=f"m{db.ids.one()}", **who) for text, at in texts]
     results = chat_batches.insert_messages(db, scope, made, privacy_default="none")
     return [result.id for result in results if result.id is not None]

@@ -44,10 +44,9 @@ def test_f82_a_separate_chat_shares_only_what_its_person_asked_to_keep(db: Datab
     """Both ways between separate and direct conversations, and with nobody else; a parent does not open a thread."""
     ann, other = "web/ann", "web/bob"
     places = {
-        "direct": in_chat(scope, ann, ann, "direct"),
-        "one": in_chat(scope, "web/ann/one", ann, "separate"),
+        "direct": in_chat(scope, ann, ann, "direct"), "one": in_chat(scope, "web/ann/one", ann, "separate"),
         "two": in_chat(scope, "web/ann/two", ann, "separate"),
-    }
+    }  # fmt: skip
     for name in ("one", "direct", "two"):  # the parent comes after a thread of it
         save_chat_message(places[name].conversation, f"A dragon in {name}", "Ann", db=db, scope=places[name])
         assert add_saved_memory(f"Ann fears the dragon of {name}", db=db, scope=places[name]).stored

@@ -89,13 +89,8 @@ def test_t66_statements_of_a_person_stay_statements_with_an_embedder(db: Databas
     embed_rows(embedder=grams, db=db, scope=scope)
     for embedder in (None, grams):
         report = explain_search(query="What do you know about Ann?", embedder=embedder, db=db, scope=asking(scope))[1]
-        assert (
-            sum(
-                hit["reasons"].get("statement", 0) >= profile.LINE * WEIGHTS["statement"].short
-                for hit in report["hits"]
-            )
-            == 3
-        ), embedder
+        worth = [hit["reasons"].get("statement", 0) for hit in report["hits"]]
+        assert sum(each >= profile.LINE * WEIGHTS["statement"].short for each in worth) == 3, embedder
 
 
 def test_t66_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> None:

@@ -372,10 +372,9 @@ def test_l41_the_graph_of_the_mcp_memory_server(db: Database) -> None:
     assert (done.format, done.imported, [problem.row for problem in done.errors]) == ("mcp_memory", 3, [3])
     texts = {row.content: read_texts(row.tags) for row in rows_of(db, schema.memories, scope.persona)}
     assert texts == {
-        "Ann Miller: Likes tea": ["ann miller", "person"],
-        "Ann Miller: Keeps bees": ["ann miller", "person"],
+        "Ann Miller: Likes tea": ["ann miller", "person"], "Ann Miller: Keeps bees": ["ann miller", "person"],
         "Ann Miller owns Tofu": ["ann miller", "tofu"],
-    }
+    }  # fmt: skip
     assert _import(db, scope, content).duplicates == 3
 
 

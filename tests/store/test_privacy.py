@@ -70,13 +70,10 @@ def test_f20_an_operator_lists_what_was_set(db: Database, scope: Scope) -> None:
     set_conversation_local_only("tg/-5", db=db, scope=scope)
     rows = list_privacy(db=db, scope=scope)
     assert [tuple(row.values())[:-1] for row in rows] == [
-        ("tg/7", "", "", "partial", False),
-        ("tg/stranger", "", "", "full", False),
-        ("", "tg/-5", "", "public", True),
-        ("tg/8", "tg/8", "", "direct", False),
-        ("", "tg/staff", "s1", "restricted", False),
+        ("tg/7", "", "", "partial", False), ("tg/stranger", "", "", "full", False), ("", "tg/-5", "", "public", True),
+        ("tg/8", "tg/8", "", "direct", False), ("", "tg/staff", "s1", "restricted", False),
         ("tg/8", "web/own", "", "separate", False),
-    ]
+    ]  # fmt: skip
     assert [bool(row["set_at"]) for row in rows] == [True] * 2 + [False] * 4
     assert list_privacy(db=db, scope=Scope("another persona")) == rows[:2], "a level applies to all personas"
 

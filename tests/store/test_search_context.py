@@ -394,10 +394,9 @@ def test_t24_context_keeps_to_what_may_be_seen(db: Database, scope: Scope) -> No
 @pytest.mark.parametrize(("name", "most"), [("Tom", 20), ("old_tom7", 20), ("old_tom7", 70)])  # 70 are packed at once
 def test_t16_the_turns_of_whom_the_question_names_come_first(db: Database, scope: Scope, name: str, most: int) -> None:
     lines = [
-        ("Ann", "Tom, how was the concert of the choir?"),
-        (name, "The concert was wonderful, I sang with the choir"),
+        ("Ann", "Tom, how was the concert of the choir?"), (name, "The concert was wonderful, I sang with the choir"),
         ("Ann", "My concert with the choir was dull, Tom"),
-    ]
+    ]  # fmt: skip
     rows = talked(db, scope, [*filler(most), *lines], ago(days=60))[-3:]
     assert ranked(db, scope, query="What did Tom say about the concert of the choir?", limit=5)[0] == rows[1]
     mine = replace(scope, participant="tg/ann")

@@ -17,6 +17,7 @@ from core.index import indexed
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
 from core.search import plain as plain_rows
+from core.tags.rules import normal
 from tests.store import search_world
 from tests.store.search_world import RECENCY, ago, all_rows, find, find_plainly, matching, places, said, tier, viewer_of
 from tests.store.world import NOW, own_scope, remove_items
@@ -94,14 +95,10 @@ class World:
             items.append({"content": self.text() or "x", "timestamp": self.at(), "tags": self.tags(), **more})
         search_world.remember(db, place, *(item for item in items if item["content"].strip()))
         for _ in range(rng.choice((2, 6))):
-            fields = {
-                name: rng.choice(("", self.text()))
-                for name in ("personal_thought", "interaction_summary", "user_message")
-            }
-            content = rng.choice(("", self.text()))
-            search_world.entered(
-                db, place, content or "tofu", self.at(), context_tags=tuple(sorted(_normal(self.tags()))), **fields
-            )
+            names = ("personal_thought", "interaction_summary", "user_message")
+            fields: dict[str, Any] = {name: rng.choice(("", self.text())) for name in names}
+            fields["context_tags"] = tuple(sorted(filter(None, map(normal, self.tags()))))
+            search_world.entered(db, place, rng.choice(("tofu", self.text())), self.at(), **fields)
         if place.conversation:
             texts = [(self.text(), self.at()) for _ in range(rng.choice((10, 80, 200)))]
             said(db, place, texts, place.conversation)
@@ -160,12 +157,6 @@ class World:
         self.fill()
         self.disturb()
         self.samples = [r for r in all_rows(self.db, self.persona) if len(r.text) < 2000]
-
-
-def _normal(tags: Sequence[str]) -> set[str]:
-    from core.tags.rules import normal
-
-    return {tag for tag in map(normal, tags) if tag}
 
 
 @pytest.mark.slow

@@ -108,12 +108,9 @@ def test_m2_nothing_is_written_and_why_in_this_order(world: World) -> None:
     set_privacy("tg/ann", "full", **world.given())
     empty: dict[str, Any] = {"is_stop_response": True, "messages": [], "user": "tg/ann", "responses": []}
     for switch, fixed, reason in (
-        ("", None, "stop"),
-        ("is_stop_response", False, "no_messages"),
-        ("messages", ["hi"], "no_response"),
-        ("responses", ["yes"], "privacy"),
-        ("user", "tg/bob", ""),
-    ):
+        ("", None, "stop"), ("is_stop_response", False, "no_messages"), ("messages", ["hi"], "no_response"),
+        ("responses", ["yes"], "privacy"), ("user", "tg/bob", ""),
+    ):  # fmt: skip
         empty |= {switch: fixed} if switch else {}
         assert world.turn(**empty)[1] == reason
     assert world.turn("tg/bob", privacy="full") == (0, "privacy")

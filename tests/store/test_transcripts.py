@@ -150,10 +150,9 @@ def test_f45_what_was_deleted_does_not_come_back_with_a_list(db: Database, how: 
 def test_r17_lines_of_others_are_theirs(db: Database) -> None:
     room = Scope("iris", "discord/7", "discord/2", "s1", privacy="public")
     messages = [
-        {"role": "user", "content": "one", "name": "1"},
-        {"role": "assistant", "content": "two"},
+        {"role": "user", "content": "one", "name": "1"}, {"role": "assistant", "content": "two"},
         {"role": "user", "content": "three", "name": "2"},
-    ]
+    ]  # fmt: skip
     save_transcript(messages, "four", name="Ben", persona_name="Iris", db=db, scope=room)
     stored = chat_history_cache.load_chat_history("discord/7", db=db, scope=room)
     assert [(each["sender_id"], each["sender_name"], each["text"]) for each in stored] == [
