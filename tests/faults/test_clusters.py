@@ -134,7 +134,6 @@ def test_l19_two_nodes_written_at_once(cluster: Cluster) -> None:
 
 
 def test_l19_one_cycle_at_a_time_on_a_cluster(cluster: Cluster) -> None:
-    """Cycles asked for at every node at once: each message is consolidated once, the lease is held by one."""
     name = "lease"
     primary = cluster.wait_primary()
     primary.create_database(name)

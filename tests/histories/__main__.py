@@ -44,8 +44,6 @@ class WrongError(AssertionError):
 
 
 class Process:
-    """An actor in a process of its own."""
-
     def __init__(self, url: str, folder: str) -> None:
         words = [sys.executable, "-m", "tests.histories.actor", url, folder]
         pipe = subprocess.PIPE
@@ -150,7 +148,6 @@ class History:
             raise WrongError(f"a killed {step['do']} lost {old}")
 
     def _find_marks(self, marks: set[str]) -> dict[str, int]:
-        """Return the rows that hold one of the marks and are not archived."""
         tables = TABLES
         db, found = Database(self.url), {}
         for name, column in (("chat_history_cache", "message_text"), ("memories", "content")):

@@ -30,8 +30,6 @@ MOST = 200
 
 
 class Actor:
-    """The calls of one process on one database."""
-
     def __init__(self, url: str, folder: str) -> None:
         self.now = datetime.fromisoformat("2026-03-10T12:00:00+00:00")
         self.db = Database(url, clock=lambda: self.now, timeout_seconds=30)
@@ -95,7 +93,6 @@ class Actor:
         return [lines, import_file(file, **copy).imported, import_file(file, **copy).imported]
 
     def copy_items(self, step: dict[str, Any], _: Any) -> Any:
-        """Export all items and import the file elsewhere."""
         items = b"".join(
             piece if isinstance(piece, bytes) else piece.encode()
             for piece in export_items(**self.given, scope=Scope(PERSONA))

@@ -12,8 +12,6 @@ PERSONA = "iris"
 
 @dataclass(frozen=True)
 class Room:
-    """One conversation of the histories."""
-
     key: str
     privacy: Privacy
     server: str = ""

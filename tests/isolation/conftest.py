@@ -10,7 +10,6 @@ from core.memories import section_instructions
 
 @pytest.fixture(autouse=True, scope="module")
 def large_sections() -> Iterator[None]:
-    """Show 50 conversations and instructions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(section_recent, "RECENT_IN_PROMPT", 50)
         patch.setattr(memory_prompt, "RECENT_IN_PROMPT", 50)

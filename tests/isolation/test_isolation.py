@@ -18,7 +18,6 @@ from sqlalchemy import select
 
 from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, privacy
 from core.database import sources
-from core.database.engine import Database
 from core.errors import MessageError, ScopeError
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
@@ -137,7 +136,6 @@ def test_f2_f4_ids_that_cannot_be_are_refused_and_zero_is_one() -> None:
 
 
 def test_every_table_with_texts_holds_a_canary(world: World) -> None:
-    """A table in which nothing was planted would be walked past."""
     assert [table for table, found in world.planted() if not found and table not in NO_CANARY] == []
 
 
@@ -217,7 +215,6 @@ def test_f12_t26_rows_not_indexed_yet_are_searched_as_narrowly(world: World, mon
 
 
 def unreadable(*_: object) -> None:
-    """Stand for an index that cannot be read."""
     raise ValueError("A segment of the search index cannot be read.")
 
 
@@ -246,7 +243,8 @@ def test_f12_what_may_be_seen_is_seen_whole(world: World) -> None:
             "ai_diary": ai_diary.get_entries_by_tags([TAG], 1000, **by),
         }.items():
             wanted = {token for token in may if world.names[token] == table}
-            assert set(CANARY.findall(repr(shown))) & set(of_table(world, table)) == wanted, (table, asking)
+            found = {token for token in CANARY.findall(repr(shown)) if world.names[token] == table}
+            assert found == wanted, (table, asking)
         stats = chat_history_cache.get_cache_stats(**by)
         lines = chat_history_cache.load_global_chat_history(1000, **by)
         assert stats["total_messages"] == len(lines)
@@ -265,19 +263,15 @@ def test_f2_operations_of_two_personas_are_two_lists(world: World) -> None:
     assert all(listed) and len(set().union(*listed)) == sum(map(len, listed))
 
 
-def of_table(world: World, table: str) -> list[str]:
-    return [token for token, name in world.names.items() if name == table]
-
-
 @pytest.mark.slow
-def test_f12_reports_do_not_change_by_rows_that_are_not_seen(world: World, db: Database) -> None:
+def test_f12_reports_do_not_change_by_rows_that_are_not_seen(world: World) -> None:
     asked = Asking(Scope("watcher", "tg/here", "tg/ann", "s1", None, "public"), world.askings[0].asker)
 
     def report() -> dict[str, Any]:
-        prompt, told = explain_json_prompt(message(asked), db=db, settings=world.settings, scope=asked.scope)
+        prompt, told = explain_json_prompt(message(asked), db=world.db, settings=world.settings, scope=asked.scope)
         return {"prompt": prompt, **told}
 
-    fill(db, world, asked.scope, "mine")
+    fill(world, asked.scope, "mine")
     report()
     before = report()
     for others in (
@@ -286,22 +280,17 @@ def test_f12_reports_do_not_change_by_rows_that_are_not_seen(world: World, db: D
         Scope("watcher", "tg/there", "tg/bob", "s2", None, "public"),
         Scope("Watcher", "tg/here", "tg/ann", "s1", None, "public"),
     ):
-        fill(db, world, others, "theirs")
+        fill(world, others, "theirs")
         assert report() == before, others
 
 
-def fill(db: Database, world: World, scope: Scope, word: str) -> None:
-    by: dict[str, Any] = {"db": db, "settings": world.settings, "scope": scope}
+def fill(world: World, scope: Scope, word: str) -> None:
+    by: dict[str, Any] = {"db": world.db, "settings": world.settings, "scope": scope}
     for n in range(6):
         text = f"the {COMMON} {word} sleeps there {n}, {COMMON}{word}{n} and sleep{word}s"
         chat_history_cache.save_chat_message(scope.conversation, text, "Who", "who", **by)
         lifelong.add_facts_with_meta([{"text": text, "tags": [TAG]}], **by)
         ai_diary.add_diary_entry(text, context_tags=[TAG], **by)
-
-
-@pytest.fixture
-def db(world: World) -> Database:
-    return world.db
 
 
 def test_f16_server_in_direct_shows_the_servers_where_the_person_spoke_and_no_more(world: World) -> None:
@@ -370,10 +359,9 @@ def test_f2_by_its_meaning_nobody_is_shown_what_is_not_theirs(world: World, monk
     seen: Counter[str] = Counter()
     told = []
     monkeypatch.setattr(rank, "CONTEXT_REACH", 0)
-    settings = SETTINGS
     for asking in some(world, world.askings, 60):
         hits, report = explain_search(
-            query=ASKED, limit=100, include_chat=True, embedder=Alike(), db=world.db, settings=settings,
+            query=ASKED, limit=100, include_chat=True, embedder=Alike(), db=world.db, settings=SETTINGS,
             scope=asking.scope,
         )  # fmt: skip
         assert not report["notes"], report["notes"]

@@ -45,8 +45,6 @@ def _reach(url: str) -> Reachable:
 
 
 class Session:
-    """The engines of one test session."""
-
     def __init__(self, names: Iterable[str], problems: Iterable[str] = (), extras: Iterable[Reachable] = ()) -> None:
         self.names = list(names)
         self.problems = list(problems)

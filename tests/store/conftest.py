@@ -55,6 +55,5 @@ MATCHING_ONLY = {
 
 @pytest.fixture(autouse=True)
 def matching_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show no rows beside those that match."""
     if request.module.__name__.rpartition(".")[2] in MATCHING_ONLY:
         monkeypatch.setattr(rank, "CONTEXT_REACH", 0)

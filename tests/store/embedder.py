@@ -11,8 +11,6 @@ MEANT = {"canine": "dog", "hound": "dog", "automobile": "car", "jalopy": "car"}
 
 
 class Grams:
-    """Hashed three-grams of what the words mean."""
-
     def __init__(self, name: str = "grams", dimensions: int = DIMENSIONS) -> None:
         self.name = name
         self.is_local = False

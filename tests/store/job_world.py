@@ -74,7 +74,6 @@ def start_worker(url: str, persona: str) -> subprocess.Popen[str]:
 
 
 def go(workers: Sequence[subprocess.Popen[str]]) -> None:
-    """Let all workers begin at once."""
     for worker in workers:
         assert worker.stdout is not None and worker.stdout.readline() == "ready\n"
     for worker in workers:
@@ -84,8 +83,6 @@ def go(workers: Sequence[subprocess.Popen[str]]) -> None:
 
 
 def work(url: str, persona: str) -> None:
-    """Be that process."""
-
     def told(done: OperationRun) -> None:
         print(done.state, done.id, done.error, flush=True)
 

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.dialects
 
 
 def make(db: Database, scope: Scope, key: AudienceKey) -> int:
-    """Find or make one audience in a transaction of its own."""
     return db.transaction(lambda c: audiences.find_or_make(c, db, scope.persona, key), source="test")
 
 

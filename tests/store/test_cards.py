@@ -107,7 +107,6 @@ def test_l41_what_is_not_taken_of_a_card_is_said(
 
 @pytest.mark.engines("sqlite")
 def test_l41_the_newest_version_in_a_picture_counts(db: Database, tmp_path: Path) -> None:
-    """Also where it stands behind the older one; a damaged one leaves the older one."""
     path = tmp_path / "card.png"
     older, newer, damaged = in_chunk(b"chara", told(V1)), in_chunk(b"ccv3", told(V3)), in_chunk(b"ccv3", b"broken")
     other_case = in_chunk(b"Ccv3", told(V3))

@@ -13,7 +13,7 @@ from core.db import insert_memory
 from core.errors import StoreError
 from core.upkeep import check, inspection, migration
 from core.upkeep.check import Finding
-from tests.store.world import full_disk, of_today
+from tests.store.world import account, full_disk, of_today, url_of
 
 pytestmark = pytest.mark.dialects
 
@@ -148,38 +148,28 @@ def test_f74_a_full_disk_is_named_where_everything_can_be_read(db: Database, is_
 
 @pytest.mark.engines("mariadb", "mysql")
 def test_f74_the_rights_to_make_the_tables_are_named_before_and_when_they_lack(fresh_url: str) -> None:
-    db = Database(fresh_url)
-    name = str(db.target.url.database)
-    user = f"u{abs(hash(name)) % 10**8}"
-    run(db, f"CREATE USER {user}@'%' IDENTIFIED BY 'secret'", f"GRANT SELECT ON `{name}`.* TO {user}@'%'")
-    url = db.target.url.set(username=user, password="secret").render_as_string(hide_password=False)
-    with closing(Database(url)) as other:
-        found = [one for one in check.check_server(other) if "lacks the rights" in one.what]
-        with pytest.raises(StoreError) as raised:
-            migration.migrate(other)
-    remedies = [(one.severity, one.remedy.split(" ON ")[0]) for one in found]
-    assert remedies == [("error", "GRANT INSERT, UPDATE, DELETE"), ("error", "GRANT CREATE")]
-    assert "lacks the right CREATE: grant it" in str(raised.value) and "secret" not in str(raised.value)
-    run(db, *(one.remedy.rstrip(";") for one in found))
-    with closing(Database(url)) as other:
-        assert check.check_server(other) == [check.NO_TABLES]
-        assert migration.migrate(other).changed
-    run(db, f"DROP USER {user}@'%'")
-    db.close()
+    with account(fresh_url, "SELECT") as url:
+        with closing(Database(url)) as other:
+            found = [one for one in check.check_server(other) if "lacks the rights" in one.what]
+            with pytest.raises(StoreError, match="lacks the right CREATE: grant it") as raised:
+                migration.migrate(other)
+        remedies = [(one.severity, one.remedy.split(" ON ")[0]) for one in found]
+        assert remedies == [("error", "GRANT INSERT, UPDATE, DELETE"), ("error", "GRANT CREATE")]
+        assert "secret" not in str(raised.value)
+        with closing(Database(fresh_url)) as db:
+            run(db, *(one.remedy.rstrip(";") for one in found))
+        with closing(Database(url)) as other:
+            assert check.check_server(other) == [check.NO_TABLES]
+            assert migration.migrate(other).changed
 
 
 @pytest.mark.engines("mariadb", "mysql")
 @pytest.mark.parametrize("hidden", ["privacy_levels", "schema_version"])
 def test_f74_tables_that_the_account_may_not_read_are_named(db: Database, hidden: str) -> None:
     """A server leaves them out of its lists and dumps: a backup without them would look whole."""
-    name, user = str(db.target.url.database), f"u{abs(hash((db.target.url.database, hidden))) % 10**8}"
     tables = [table for table in schema.TABLES if table != hidden]
-    run(db, f"CREATE USER {user}@'%' IDENTIFIED BY 'secret'")
-    run(db, *(f"GRANT SELECT ON `{name}`.{table} TO {user}@'%'" for table in tables))
-    url = db.target.url.set(username=user, password="secret").render_as_string(hide_password=False)
-    with closing(Database(url)) as other:
+    with account(url_of(db), "SELECT", tables) as url, closing(Database(url)) as other:
         assert hidden in [one.where for one in check.check_server(other) if "rant SELECT on it" in one.remedy]
-    run(db, f"DROP USER {user}@'%'")
 
 
 def test_f74_statement_binlog_and_other_settings_that_lose_writes_are_named() -> None:

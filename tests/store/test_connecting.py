@@ -28,7 +28,7 @@ from core.synth_core_memory import search_memories
 from core.upkeep import check
 from tests.servers import Server
 from tests.store.scenario import differing, expected, play
-from tests.store.world import full_disk, of_today, open_db
+from tests.store.world import account, full_disk, of_today, open_db
 
 pytestmark = pytest.mark.dialects
 
@@ -197,26 +197,17 @@ def test_f52_a_login_that_needs_a_package_names_it(monkeypatch: pytest.MonkeyPat
 @SERVERS
 def test_d34_too_many_connections_of_an_account_are_waited_for_and_explained(fresh_migrated_url: str) -> None:
     """1226 and 1203: our own idle connections are closed, and the call is tried again."""
-    root = Database(fresh_migrated_url)
-    name, user = str(root.target.url.database), f"u{abs(hash(fresh_migrated_url)) % 10**8}"
-    for statement in (
-        f"CREATE USER {user}@'%' IDENTIFIED BY 'secret' WITH MAX_USER_CONNECTIONS 1",
-        f"GRANT ALL ON `{name}`.* TO {user}@'%'",
-    ):
-        root.transaction(lambda c, s=statement: c.exec_driver_sql(s.replace("%", "%%")), source="test")
-    url = root.target.url.set(username=user, password="secret").render_as_string(hide_password=False)
-    mine, other = Database(url, timeout_seconds=3), Database(url, timeout_seconds=3)
-    assert mine.read(text("SELECT 1"), source="test")[0][0] == 1
-    mine.transaction(lambda c: c.execute(text("SELECT 1")).scalar(), source="test")  # its idle reader gave way
-    with pytest.raises(StoreReadError, match="connections") as caught, mine.connection(source="test"):
-        other.read(text("SELECT 1"), source="test")
-    assert caught.value.number in failures.CROWDED
-    mine.close()
-    threading.Event().wait(0.1)
-    assert other.read(text("SELECT 1"), source="test")[0][0] == 1
-    other.close()
-    root.transaction(lambda c: c.exec_driver_sql(f"DROP USER {user}@'%%'"), source="test")
-    root.close()
+    with account(fresh_migrated_url, "ALL", limit="WITH MAX_USER_CONNECTIONS 1") as url:
+        mine, other = Database(url, timeout_seconds=3), Database(url, timeout_seconds=3)
+        assert mine.read(text("SELECT 1"), source="test")[0][0] == 1
+        mine.transaction(lambda c: c.execute(text("SELECT 1")).scalar(), source="test")  # its idle reader gave way
+        with pytest.raises(StoreReadError, match="connections") as caught, mine.connection(source="test"):
+            other.read(text("SELECT 1"), source="test")
+        assert caught.value.number in failures.CROWDED
+        mine.close()
+        threading.Event().wait(0.1)
+        assert other.read(text("SELECT 1"), source="test")[0][0] == 1
+        other.close()
 
 
 @pytest.mark.posix

@@ -28,7 +28,6 @@ def test_d3_a_blank_key_in_a_list_is_found(db: Database, others: list[str]) -> N
     ("t" * 65 + "/1", {}, "interface"),
 ])  # fmt: skip
 def test_d3_a_key_is_never_cut(db: Database, path: str, fields: dict[str, str], named: str) -> None:
-    """One byte more than the column is refused with its name; what fits exactly is stored whole."""
     scope = own_scope()
     with pytest.raises(MessageError) as caught:
         save(db, scope, path, "hello", **fields)

@@ -306,15 +306,10 @@ def server() -> Iterator[ModelServer]:
     llm.close()
 
 
-def say_shortly(db: Database, scope: Scope) -> None:
-    for n, text in enumerate(SHORT):
-        save_chat_message(HERE, text, "Ann", "7", message_id=f"m{n}", db=db, scope=scope)
-
-
 def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, server: ModelServer) -> None:
     scope = own_scope()
     settings = Settings(embedder=server.base(), embedder_model="small", enable_history_recent=False)
-    say_shortly(db, scope)
+    talk(db, scope, *SHORT)
     done = jobs.run_pending(db=db, settings=settings, scope=scope)
     assert [(one.type, one.state) for one in done] == [("EMBED", "completed")]
     assert list(count_vectors(db=db, scope=scope).values()) == [len(SHORT)]
@@ -334,7 +329,7 @@ def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, server: Mo
 @pytest.mark.parametrize("wrong", ["500", "nowhere", "no address"])
 def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(db: Database, server: ModelServer, wrong: str) -> None:
     scope = own_scope()
-    say_shortly(db, scope)
+    talk(db, scope, *SHORT)
     addresses = {"500": server.base("500"), "nowhere": "http://127.0.0.1:9/v1", "no address": "http://"}
     settings = Settings(embedder=addresses[wrong])
     hits, report = explain_search(query="dog?", db=db, settings=settings, scope=asking(scope))

@@ -216,7 +216,6 @@ def test_d40_a_search_waits_for_no_other_writer(db: Database) -> None:
 
 
 def test_p25_a_conversation_inserted_by_sql_is_among_the_others(db: Database) -> None:
-    """Its rows are seen in the whole persona, in a search and in the history."""
     run_sql(db, CHAT)
     run_sql(db, LINE, "telegram_bot/43", "the jam is ready", "8", "2026-03-10 11:00:00")
     asked = {"text": "And now?", "chat": {"id": "9"}, "from_user": {"id": "7"}, "interface_path": "telegram_bot/9"}

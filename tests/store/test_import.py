@@ -49,7 +49,6 @@ def test_f3_a_file_cannot_say_whose_memory_it_is(db: Database, tmp_path: Path) -
 
 
 def test_a_chat_and_a_speaker_may_be_named_by_number(db: Database, tmp_path: Path) -> None:
-    """As bots pass the ids of Telegram to every other function."""
     scope = own_scope()
     path = _file(tmp_path, [{**row, "speaker_id": "7"} for row in _rows(2, speakers=("Iris",))])
     import_file(path, conversation=-100, persona=7, db=db, scope=scope)  # type: ignore[arg-type]
@@ -205,7 +204,6 @@ def test_f20_no_further_answer_to_somebody_at_full_is_imported(db: Database, tmp
 
 @pytest.mark.parametrize("edited", [False, True])
 def test_r22_of_two_lines_with_one_id_one_counts_at_every_import(db: Database, tmp_path: Path, edited: bool) -> None:
-    """The one that was edited last, else the last one."""
     with_edit = {"timestampEdited": "2026-03-10T13:00:00Z"} if edited else {}
     first, second, other = ({"id": key, "timestamp": "2026-03-10T12:00:00Z", "author": {"id": "1", "name": "Ann"},
                              "content": text} for key, text in (("7", "a"), ("7", "b"), ("8", "c")))  # fmt: skip

@@ -84,7 +84,6 @@ def test_s45_an_operation_that_kills_its_worker_is_given_up_after_the_last_try(q
 
 
 def test_s45_an_effect_and_the_end_of_its_operation_are_one_transaction(queue: Queue) -> None:
-    """An effect that breaks off leaves nothing, and the operation is tried again (G16)."""
     broken = [True]
 
     def half(operation: Operation, tools: Tools) -> Effect:

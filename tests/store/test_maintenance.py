@@ -39,7 +39,10 @@ def count_rows(db: Database) -> dict[str, int]:
 
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
+    owners = [{"audience_id": 7, "persona_id": "default", "kind": "persona"}]
+    owners.append({"audience_id": 8, "persona_id": "other", "kind": "persona"})
     with of_today(fresh_migrated_url, clock=lambda: NOW) as handle:
+        handle.transaction(lambda c: c.execute(insert(schema.audiences), owners), source="test")
         yield handle
 
 
@@ -57,12 +60,6 @@ def remember(db: Database, number: int, text: str, *words: str, persona: str = "
     db.transaction(work, source="test")
 
 
-def audiences(db: Database) -> None:
-    rows = [{"audience_id": 7, "persona_id": "default", "kind": "persona"}]
-    rows.append({"audience_id": 8, "persona_id": "other", "kind": "persona"})
-    db.transaction(lambda c: c.execute(insert(schema.audiences), rows), source="test")
-
-
 def uses(db: Database) -> dict[str, int]:
     t = schema.tags.c
     return dict(map(tuple, db.read(select(t.tag, t.uses).where(t.persona_id == "default"), source="tags")))
@@ -73,8 +70,6 @@ def ids(db: Database) -> list[int]:
 
 
 def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db: Database) -> None:
-    """Afterwards the index is what the rows give; without @apply nothing has changed."""
-    audiences(db)
     old = NOW - timedelta(days=1)
     remember(db, 1, "my cat sleeps", "cat", "pet", expires_at=old)
     remember(db, 2, "the cat eats", "cat", archived_at=old)
@@ -107,7 +102,6 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
 
 @pytest.mark.parametrize("packed", [False, True], ids=["fresh", "packed"])
 def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: bool) -> None:
-    audiences(db)
     remember(db, 1, "zqcanary of cats", "cat", "zqcanary", expires_at=NOW)
     remember(db, 2, "a cat", "cat")
     remember(db, 3, "zqwren of another", persona="other")
@@ -146,7 +140,6 @@ def holders(db: Database, text: str) -> list[str]:
 
 
 def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
-    audiences(db)
     remember(db, 1, "Jay  likes tea")
     remember(db, 2, "jay likes TEA", pinned=1)
     remember(db, 3, "jay likes tea")
@@ -166,7 +159,6 @@ def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
 
 
 def test_d33_t25_health_reads_only_and_what_an_operator_types_is_no_part_of_a_statement(db: Database) -> None:
-    audiences(db)
     remember(db, 1, "my cat", "cat", expires_at=NOW)
     remember(db, 2, "my dog", archived_at=NOW, timestamp=None)
     remember(db, 3, "my dog", persona="other")
@@ -182,7 +174,6 @@ def test_d33_t25_health_reads_only_and_what_an_operator_types_is_no_part_of_a_st
 
 def test_d33_health_counts_what_has_expired_until_now(db: Database) -> None:
     """The file itself names a time of long ago, by which nothing has expired."""
-    audiences(db)
     remember(db, 1, "my cat", "cat", expires_at=NOW)
     assert maintenance.run_script(db, "health").counted["memory items expired and still there"] == 1
 
@@ -205,7 +196,6 @@ def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
 
 
 def test_d33_the_scripts_run_in_a_plain_client(db: Database) -> None:
-    audiences(db)
     remember(db, 1, "my cat")
     for name in maintenance.list_scripts():
         text = (resources.find("sql/maintenance") / f"{name}.{db.family}.sql").read_text()

@@ -99,7 +99,6 @@ def plain_worth(likes: dict[tuple[int, int], float]) -> dict[tuple[int, int], fl
 
 
 def held_bytes(db: Database) -> int:
-    """Return how many bytes of vectors are held for a database."""
     return sum(one.size for one in db.caches[held_vectors.HELD].held.values())
 
 

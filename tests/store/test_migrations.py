@@ -28,7 +28,7 @@ from core.synth_core_memory import search_memories
 from core.upkeep import ddl, inspection, migration
 from tests import schema_files
 from tests.databases import run_script
-from tests.store.world import of_today, url_of
+from tests.store.world import account, of_today, url_of
 
 pytestmark = pytest.mark.dialects
 ROOT = Path(__file__).resolve().parents[2]
@@ -304,11 +304,8 @@ def test_d29_a_killed_migration_is_completed_by_the_next(present: Database, next
 def test_d29_an_account_with_a_password_migrates(present: Database, next_version: Any) -> None:
     """A migration has a connection of its own, which waits longer."""
     next_version()
-    run(present, "CREATE USER mover IDENTIFIED BY 'secret'", f"GRANT ALL ON `{present.target.url.database}`.* TO mover")
-    url = present.target.url.set(username="mover", password="secret").render_as_string(hide_password=False)
-    with closing(Database(url)) as own:
+    with account(url_of(present), "ALL") as url, closing(Database(url)) as own:
         assert migration.migrate(own).applied == ("9999",)
-    run(present, "DROP USER mover")
 
 
 @NOT_SEEKDB

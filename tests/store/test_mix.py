@@ -35,7 +35,6 @@ actions = st.lists(
 
 
 def do(db: Database, scope: Scope, action: str, path: str, text: str, number: int) -> None:  # noqa: C901 - one branch each
-    """Do one thing to the persona's rows."""
     given: dict[str, Any] = {"db": db, "scope": scope}
     own = replace(scope, conversation=path, participant=f"tg/{number}")
     said = rows_of(db, chat_history_cache, scope.persona)

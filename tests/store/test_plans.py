@@ -131,7 +131,6 @@ def _save_twice(own: dict[str, Any]) -> None:
 
 
 def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]]]]:
-    """Return each named read, with the index it takes of each table."""
     own: dict[str, Any] = {"db": db, "scope": SERVER}
     person: dict[str, Any] = {"db": db, "scope": PERSON}
     chat, memories, diary = "chat_history_cache", "memories", "ai_diary"

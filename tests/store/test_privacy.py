@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core import lifelong, short_term, transfer
+from core import lifelong, privacy, short_term, transfer
 from core.access import table_conversations
 from core.ai_diary import add_diary_entry
 from core.calls.call import Call
@@ -26,22 +26,13 @@ from core.memories import table as memories
 from core.messages import new_message as messages
 from core.messages import table as chat
 from core.messages import table_batches as chat_batches
-from core.privacy import (
-    link_participants,
-    list_privacy,
-    read_rows,
-    set_conversation_local_only,
-    set_conversation_privacy,
-    set_privacy,
-    unlink_participant,
-)
 from core.scope import Scope
 from core.synth_core_memory import silently_record_memory
 from tests.store.world import NOW, count, own_scope, rows_of, run_at_once
 
 
 def level(db: Database, scope: Scope, who: str, to: str) -> Any:
-    return set_privacy(who, to, db=db, scope=scope)
+    return privacy.set_privacy(who, to, db=db, scope=scope)
 
 
 def save(db: Database, scope: Scope, text: str, sender_id: Any = "7", **more: Any) -> Any:
@@ -52,30 +43,29 @@ def test_f6_linking_says_which_keys_are_unknown_and_what_is_near(db: Database, s
     """A mistyped id made one person of somebody and nobody, and nothing said so."""
     save(db, scope, "a line", "1234")
     assert silently_record_memory("Ann likes tea", "ok", scope=replace(scope, participant="web/anna"), db=db)
-    done = link_participants("web/anna", "tg/user1234", db=db, scope=scope)
+    done = privacy.link_participants("web/anna", "tg/user1234", db=db, scope=scope)
     assert done["participants"] == 1 and len(done.notes) == 1
     assert "'tg/user1234'" in done.notes[0] and "Near it: tg/1234" in done.notes[0]
-    assert link_participants("web/anna", "tg/1234", db=db, scope=scope).notes == ()
+    assert privacy.link_participants("web/anna", "tg/1234", db=db, scope=scope).notes == ()
 
 
 def test_f20_an_operator_lists_what_was_set(db: Database, scope: Scope) -> None:
-    """Who asked for what, and whether a copy of the database says the same."""
     for who, to in (("tg/7", "partial"), ("tg/stranger", "full")):
         level(db, scope, who, to)
     rooms = {"tg/open": "public", "tg/staff": "public", "tg/-5": "public", "tg/8": "direct", "web/own": "separate"}
-    for key, privacy in rooms.items():
+    for key, kind in rooms.items():
         here = replace(scope, conversation=key, participant="tg/8", server="s1" if key == "tg/staff" else "")
-        add_saved_memory("tea", db=db, scope=replace(here, privacy=privacy))  # type: ignore[arg-type]
-    set_conversation_privacy("tg/staff", "restricted", db=db, scope=replace(scope, server="s1"))
-    set_conversation_local_only("tg/-5", db=db, scope=scope)
-    rows = list_privacy(db=db, scope=scope)
+        add_saved_memory("tea", db=db, scope=replace(here, privacy=kind))  # type: ignore[arg-type]
+    privacy.set_conversation_privacy("tg/staff", "restricted", db=db, scope=replace(scope, server="s1"))
+    privacy.set_conversation_local_only("tg/-5", db=db, scope=scope)
+    rows = privacy.list_privacy(db=db, scope=scope)
     assert [tuple(row.values())[:-1] for row in rows] == [
         ("tg/7", "", "", "partial", False), ("tg/stranger", "", "", "full", False), ("", "tg/-5", "", "public", True),
         ("tg/8", "tg/8", "", "direct", False), ("", "tg/staff", "s1", "restricted", False),
         ("tg/8", "web/own", "", "separate", False),
     ]  # fmt: skip
     assert [bool(row["set_at"]) for row in rows] == [True] * 2 + [False] * 4
-    assert list_privacy(db=db, scope=Scope("another persona")) == rows[:2], "a level applies to all personas"
+    assert privacy.list_privacy(db=db, scope=Scope("another persona")) == rows[:2], "a level applies to all personas"
 
 
 @pytest.mark.parametrize("involved", ["tg/7", "7", "Ann"])
@@ -85,15 +75,16 @@ def test_f12_the_rows_of_a_person_include_diary_entries_about_them(db: Database,
     for people in ([involved], [involved, "Bob"], ["Bob"], ["web/7"]):
         add_diary_entry("a day", involved_users=people, interface="tg", chat_id="1", db=db, scope=scope)
     add_diary_entry("a turn", db=db, scope=replace(scope, conversation="tg/1", participant="tg/7"))
-    rows = read_rows(db, scope.persona, "tg/7")["ai_diary"]
+    rows = privacy.read_rows(db, scope.persona, "tg/7")["ai_diary"]
     assert [(row["content"], json.loads(row["involved_users"])) for row in rows] == [
         ("a day", [involved]), ("a day", [involved, "Bob"]), ("a turn", []),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("call", [
-    lambda **by: link_participants("1234", "web/anna", **by), lambda **by: link_participants("web/anna", 1234, **by),
-    lambda **by: unlink_participant("1234", **by), lambda **by: set_privacy("1234", "full", **by),
+    lambda **by: privacy.link_participants("1234", "web/anna", **by),
+    lambda **by: privacy.link_participants("web/anna", 1234, **by),
+    lambda **by: privacy.unlink_participant("1234", **by), lambda **by: privacy.set_privacy("1234", "full", **by),
 ])  # fmt: skip
 def test_f6_f20_an_id_without_its_interface_is_refused(db: Database, scope: Scope, call: Any) -> None:
     save(db, scope, "a line", "1234")
@@ -111,7 +102,7 @@ def test_f20_a_level_holds_for_every_persona(db: Database, linked: bool) -> None
     given = turn | {"responses": [{"persona_id": met.persona, "text": "an answer"}]}
     assert short_term.write_turn({}, {}, **given, **say).stored
     if linked:
-        link_participants("tg/7", "discord/ann", db=db, scope=here)
+        privacy.link_participants("tg/7", "discord/ann", db=db, scope=here)
     assert level(db, here, "discord/ann" if linked else "tg/7", "full")["level"] == "full"
     assert short_term.get_for_user("tg/7", db=db, scope=met) == []
     for scope in (met, new):
@@ -171,6 +162,7 @@ def test_f20_a_reply_keeps_no_quote_of_a_person_at_full(db: Database, scope: Sco
         "host": {"message_id": 4, "text": "my secret", "from_user": {"id": "9" if default == "full" else "7"}},
         "self": {"text": "my tea", "sender_id": "self"},
         "bob": {"text": "his tea", "username": "Bob", "sender_id": "8"},
+        "nobody": {"text": "a secret"},
     }
     for name, quote in quotes.items():
         key = "reply_to_message" if name == "host" else "reply_to"
@@ -181,18 +173,10 @@ def test_f20_a_reply_keeps_no_quote_of_a_person_at_full(db: Database, scope: Sco
     kept = {(row.interface_path, row.message_text): read_object(row.metadata) for row in rows}
     assert kept["tg/1", "to ann"] == kept["tg/1", "to host"] == {"a": 1}
     assert kept["tg/2", "to ann"] is kept["tg/2", "to host"] is None
-    for name in ("self", "bob"):
+    assert ("reply_to" in (kept["tg/1", "to nobody"] or {})) is (default == "none"), "of nobody known"
+    for name in ("self", "bob", *(["nobody"] if default == "none" else [])):
         noted = {"reply_to": quotes[name]}
         assert kept["tg/1", f"to {name}"] == {"a": 1, **noted} and kept["tg/2", f"to {name}"] == noted
-
-
-def test_f20_a_quote_of_somebody_unknown_has_the_default_level(db: Database, scope: Scope) -> None:
-    level(db, scope, "tg/8", "none")
-    said = {"text": "a secret"}
-    for default in ("none", "full"):
-        save(db, scope, f"at {default}", "8", reply_to=said, settings=Settings(privacy_default=default))
-    kept = {row.message_text: read_object(row.metadata) for row in rows_of(db, chat_history_cache, scope.persona)}
-    assert kept == {"at none": {"reply_to": said}, "at full": None}
 
 
 def test_f20_setting_full_removes_the_quotes_in_answers_of_others(db: Database, scope: Scope) -> None:
@@ -229,11 +213,11 @@ def test_f23_linked_identities_share_the_strictest(db: Database, scope: Scope) -
     level(db, scope, "tg/7", "full")
     own = replace(scope, participant="discord/u1")
     assert save_chat_message("discord/1", "one", "Ann", "u1", NOW, db=db, scope=own).stored
-    link_participants("discord/u1", "tg/7", db=db, scope=scope)
+    privacy.link_participants("discord/u1", "tg/7", db=db, scope=scope)
     said = save_chat_message("discord/1", "two", "Ann", "u1", NOW, db=db, scope=own)
     assert said.reason == "privacy" and save(db, scope, "three").reason == "privacy"
     assert level(db, scope, "discord/u1", "none")["level"] == "full"
-    unlink_participant("discord/u1", db=db, scope=scope)
+    privacy.unlink_participant("discord/u1", db=db, scope=scope)
     assert save_chat_message("discord/1", "two", "Ann", "u1", NOW, db=db, scope=own).stored
     assert save(db, scope, "three").reason == "privacy"
 

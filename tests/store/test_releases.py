@@ -54,7 +54,6 @@ def test_d31_there_is_a_file_of_each_release_for_both_families() -> None:
 
 @pytest.fixture(params=VERSIONS)
 def release(request: pytest.FixtureRequest, fresh_url: str, engine_name: str, tmp_path: Path) -> Iterator[Database]:
-    """A database as a release left it, opened by the code of today."""
     file, url = release_file.FOLDER / request.param, fresh_url
     if engine_name == "sqlite":
         copy = tmp_path / "copy.sqlite3"

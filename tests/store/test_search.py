@@ -266,7 +266,6 @@ def away(db: Database, *names: str) -> Iterator[None]:
 def test_t39_a_source_that_fails_is_left_out_and_told(
     db: Database, scope: Scope, caplog: pytest.LogCaptureFixture, ranking: str
 ) -> None:
-    """The others answer; when none can, the search says so."""
     kept, told = memory(db, scope, "tofu one", tags=["food"]), said(db, scope, [("tofu two", NOW)])[0]
     entered(db, scope, "tofu three")
     with away(db, "ai_diary"):

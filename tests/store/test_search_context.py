@@ -95,7 +95,6 @@ def test_t62_a_sentence_beside_a_question_that_names_a_time_is_not_searched_for(
 
 
 def test_t64_a_line_of_the_person_named_is_among_the_first_whatever_others_repeat(db: Database, scope: Scope) -> None:
-    """Fifteen people shout about it, one after the other; the question asks what Ann said."""
     said = "The boss fight in phase two is all about baiting the left arm."
     talked(db, scope, [("Ann", said), *filler(12)], ago(days=9))
     talked(db, scope, [(f"Viewer{n}", f"BOSS FIGHT BOSS FIGHT LETS GO {n}") for n in range(15)], ago(days=5))

@@ -37,7 +37,6 @@ def db(own_db: Database) -> Database:
 
 
 def count(db: Database, table: Any) -> int:
-    """Return how many rows a table has."""
     return int(db.read(select(func.count()).select_from(table), source=table.name)[0][0])
 
 
@@ -183,7 +182,6 @@ def test_t27_of_very_many_matching_rows_those_that_hold_most_are_ranked_closely(
 
 
 def test_t55_the_conversation_asked_in_comes_before_others(db: Database, scope: Scope) -> None:
-    """Two sentences alike, one said here and one elsewhere: here first; what only elsewhere answers is found."""
     here, there = replace(scope, conversation="tg/here"), replace(scope, conversation="tg/there")
     said(db, there, [("the code of the door is in the hall", ago(days=3))], "tg/there")
     own = said(db, here, [("the code of the door is in the desk", ago(days=4))], "tg/here")

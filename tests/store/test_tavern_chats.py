@@ -285,7 +285,6 @@ def test_s48_what_is_done_here_stands_in_the_next_file(db: Database, tmp_path: P
 
 
 def test_s48_a_conversation_of_our_own_goes_out_and_comes_back(db: Database, tmp_path: Path) -> None:
-    """What no file brought: all roles, hostile texts, 1 MB, scenes and versions made here."""
     scope = own_scope(conversation="web/7/2")
     here: dict[str, Any] = {"db": db, "scope": scope}
     texts = ["hi \ud800 \x00 there", "😀" * 250_000, '"}\n{"mes": "x"}', "\u2028 \x1b[31m", "plain"]

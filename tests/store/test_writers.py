@@ -123,7 +123,6 @@ def test_f53_a_deadlock_is_retried_unnoticed(db: Database, caplog: pytest.LogCap
 
 
 def _again(db: Database, seconds: float) -> Database:
-    """Open the same database with another limit of a call."""
     return Database(url_of(db), clock=db.clock, timeout_seconds=seconds)
 
 

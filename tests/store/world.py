@@ -4,6 +4,7 @@ import itertools
 import subprocess
 import sys
 import threading
+import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from unittest import mock
 
 import numpy as np
 from sqlalchemy import event, select
+from sqlalchemy.engine import make_url
 
 from core.calls.call import Call
 from core.chat_history_cache import save_chat_message
@@ -36,6 +38,7 @@ from core.shapes import WriteResult
 from core.text.folding import fold
 from core.text.hits import stored_tags
 from core.upkeep import migration as migrating
+from tests.databases import run_script
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
@@ -88,9 +91,17 @@ def url_of(db: Database) -> str:
     return db.target.url.render_as_string(hide_password=False)
 
 
-class Untouchable:
-    """A database that may not be asked for anything."""
+@contextmanager
+def account(url: str, right: str, tables: Iterable[str] = ("*",), limit: str = "") -> Iterator[str]:
+    """Yield the address of a server's database for a user who has one right alone, on these tables."""
+    user, own = f"u{uuid.uuid4().hex[:12]}", make_url(url)
+    grants = [f"GRANT {right} ON `{own.database}`.{table} TO {user}" for table in tables]
+    run_script(url, ";\n".join([f"CREATE USER {user} IDENTIFIED BY 'secret' {limit}", *grants]))
+    yield own.set(username=user, password="secret").render_as_string(hide_password=False)
+    run_script(url, f"DROP USER {user}")
 
+
+class Untouchable:
     read = None
 
     def __getattr__(self, name: str) -> Any:
@@ -118,7 +129,6 @@ def insert_item(db: Database, scope: Scope, content: Any, **fields: Any) -> Writ
 
 
 def count(db: Database, table: Any, persona: str, *where: Any) -> int:
-    """Return how many rows of a persona a table holds."""
     return len(rows_of(db, table, persona, *where))
 
 
