@@ -17,20 +17,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from core import conversations, db, jobs, prompt_engine, relationships, short_term, stories
 from core.ai_diary import add_diary_entry
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
-from core.conversations import add_recent_conversation, add_saved_memory
 from core.database.engine import Database
-from core.db import insert_memory
 from core.errors import CoreError, StoreWriteError
-from core.jobs import enqueue_operation
 from core.lifelong import consolidate_history, on_stream_end
-from core.prompt_engine import explain_json_prompt
-from core.relationships import adjust
 from core.scope import Scope
-from core.short_term import write_turn
-from core.stories import add_running_recap_version, add_scene_break
 from core.transfer.imports import import_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,20 +131,20 @@ def _message(host: _Program, path: str, text: str, more: dict[str, Any]) -> int 
 
 def _item(host: _Program, path: str, text: str, more: dict[str, Any]) -> int:
     given = {name: more[name] for name in ("db", "settings")}
-    return insert_memory(text, "synth", "chat", ["tofu", f"t{host.number % 5}"], more["scope"], **given)
+    return db.insert_memory(text, "synth", "chat", ["tofu", f"t{host.number % 5}"], more["scope"], **given)
 
 
 def _turn(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
     said = {"messages": [{"role": "user", "content": text}]}
     channel = f"{path}-{host.number}"
-    made = write_turn(said, [{"text": "oh"}], user=f"tg/{host.name}", channel=channel, **more)
+    made = short_term.write_turn(said, [{"text": "oh"}], user=f"tg/{host.name}", channel=channel, **more)
     if made.reason == "error":
         raise StoreWriteError("The turn was not kept; the answer was lost, or it was refused.")
     return made[0] or None
 
 
 def _person(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    return 1 if adjust(PERSON, 1 if host.number % 2 else -1, 0, **more).stored else None
+    return 1 if relationships.adjust(PERSON, 1 if host.number % 2 else -1, 0, **more).stored else None
 
 
 def _stream(host: _Program, path: str, text: str, more: dict[str, Any]) -> int:
@@ -171,11 +165,11 @@ def _import(host: _Program, path: str, text: str, more: dict[str, Any]) -> int |
 
 def _break(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
     row = _message(host, path, text, more)
-    return add_scene_break(row, **more).id if row else None
+    return stories.add_scene_break(row, **more).id if row else None
 
 
 def _version(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    made = add_running_recap_version(text, provenance="manual", **more)
+    made = stories.add_running_recap_version(text, provenance="manual", **more)
     return None if made is None else made + 1
 
 
@@ -184,7 +178,7 @@ def _prompt(host: _Program, path: str, text: str, more: dict[str, Any]) -> str:
         "message_id": f"p{host.number}", "date": datetime.now(UTC), "text": text, "interface_path": path,
         "from_user": {"id": host.name, "full_name": "Ann", "username": "ann"},
     }  # fmt: skip
-    prompt, report = explain_json_prompt(asked, **{**more, "scope": Scope(host.persona)})
+    prompt, report = prompt_engine.explain_json_prompt(asked, **{**more, "scope": Scope(host.persona)})
     assert list(prompt) == ["context", "input", "instructions", "__pre_reduction_size", "actions"], list(prompt)
     return ",".join(dict.fromkeys(e["source"] for e in report["errors"]))
 
@@ -194,15 +188,15 @@ KINDS: dict[str, Callable[[_Program, str, str, dict[str, Any]], Any]] = {
     "item": _item,
     "entry": lambda host, path, text, more: add_diary_entry(text, None, [], None, None, ["tofu"], ["ann"], **more).id,
     "turn": _turn,
-    "job": lambda host, path, text, more: enqueue_operation("RECAP", "LOW", {"text": text}, **more),
-    "end": lambda host, path, text, more: add_recent_conversation(**more).id,
+    "job": lambda host, path, text, more: jobs.enqueue_operation("RECAP", "LOW", {"text": text}, **more),
+    "end": lambda host, path, text, more: conversations.add_recent_conversation(**more).id,
     "person": _person,
     "stream": _stream,
     "cycle": _cycle,
     "import": _import,
     "break": _break,
     "version": _version,
-    "saved": lambda host, path, text, more: add_saved_memory(text, **more).id,
+    "saved": lambda host, path, text, more: conversations.add_saved_memory(text, **more).id,
     "prompt": _prompt,
 }
 UNTOLD = ("import", "break", "cycle")

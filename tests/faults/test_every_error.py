@@ -10,11 +10,10 @@ import pymysql
 import pytest
 from sqlalchemy import exc
 
-from core import ai_diary, conversations, db, forgetting, jobs, synth_core_memory
+from core import ai_diary, conversations, db, forgetting, jobs, prompt_engine, synth_core_memory
 from core import chat_history_cache as chat
 from core.database.engine import Database
 from core.errors import StoreError
-from core.prompt_engine import explain_json_prompt
 from tests.databases import watched
 from tests.spec.stage import Stage, message
 
@@ -126,7 +125,7 @@ def test_f50_a_prompt_names_the_error_of_any_statement_and_comes_all_the_same(st
     stage.remember("Ann likes tofu", ["tofu"])
 
     def build() -> tuple[dict[str, Any], dict[str, Any]]:
-        return explain_json_prompt(message("tofu"), db=stage.db, scope=stage.scope())
+        return prompt_engine.explain_json_prompt(message("tofu"), db=stage.db, scope=stage.scope())
 
     watch = Fail()
     with failing(stage.db, watch):

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text as sql
 
-from core import conversations, lifelong, relationships, stories
+from core import conversations, lifelong, relationships, short_term, stories, synth_core_memory
 from core.config import Settings
 from core.database.engine import Database
 from core.database.registry import REGISTRY
 from core.database.schema import TABLES
-from core.short_term import write_turn
-from core.synth_core_memory import search_memories
 from tests.databases import traced
 from tests.faults.conftest import fill
 from tests.faults.test_prompt_faults import ASKED, KEYS, ROUNDS, run
@@ -50,7 +48,7 @@ def fill_all(stage: Stage) -> None:
     relationships.adjust("tg/ann", 5, 3, username="Ann", **here)
     said = {"messages": [{"role": "user", "content": "canary short term"}]}
     elsewhere = {**made, "scope": stage.scope("tg/99", participant="tg/ann")}
-    write_turn(said, [{"text": "canary oh"}], user="tg/ann", channel="tg/99", **elsewhere)
+    short_term.write_turn(said, [{"text": "canary oh"}], user="tg/ann", channel="tg/99", **elsewhere)
     lifelong.add_facts_with_meta([{"text": "canary fact"}], **here)
 
 
@@ -138,7 +136,7 @@ def test_f58_every_column_that_a_prompt_reads_may_be_broken(whole: Stage, tmp_pa
             connection.commit()
         where = (table, column_name, value)
         stage = Stage(db, whole.persona)
-        search_memories(keywords=["canary", "tofu"], db=db, scope=stage.scope())
+        synth_core_memory.search_memories(keywords=["canary", "tofu"], db=db, scope=stage.scope())
         prompt, report = stage.explain(ASKED)
         _check_other_sections(prompt, table, undisturbed, where)
         index_is_broken = ["search_index"] if table.startswith("search_") else []

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from sqlalchemy import text as sql
 
-from core import chat_history_cache, synth_core_memory
+from core import chat_history_cache, prompt_engine, synth_core_memory
 from core.calls import defaults
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import TABLES
 from core.errors import CoreError, StoreReadError
-from core.prompt_engine import explain_json_prompt
 from tests.spec.stage import Stage, failed, message, said
 
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
@@ -77,7 +76,7 @@ def test_f51_f73_a_database_out_of_reach_leaves_the_live_prompt(
 ) -> None:
     settings = Settings(database_url=UNREACHABLE[kind], db_timeout_seconds=2)
     monkeypatch.setattr(defaults, "process", defaults._Process(settings=settings))
-    prompt, report = explain_json_prompt(message(ASKED), live, settings=settings)
+    prompt, report = prompt_engine.explain_json_prompt(message(ASKED), live, settings=settings)
     assert list(prompt) == KEYS
     assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
     assert prompt["context"]["memories"] == []
@@ -88,6 +87,6 @@ def test_f51_f73_a_database_out_of_reach_leaves_the_live_prompt(
     no_canary(caught.value)
     if "//root" in UNREACHABLE[kind] and kind != "unknown scheme":
         db = Database(UNREACHABLE[kind], timeout_seconds=2)
-        prompt, report = explain_json_prompt(message(ASKED), live, db=db)
+        prompt, report = prompt_engine.explain_json_prompt(message(ASKED), live, db=db)
         assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
         assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))

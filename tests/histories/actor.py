@@ -11,10 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from core import forgetting, lifelong, synth_core_memory
+from core import conversations, forgetting, lifelong, synth_core_memory
 from core.chat_history_cache import delete_chat_message, edit_chat_message, load_chat_history, save_chat_message
 from core.config import Settings
-from core.conversations import add_saved_memory
 from core.database import ids
 from core.database.engine import Database
 from core.db import insert_memory, reindex
@@ -56,7 +55,7 @@ class Actor:
         return done.id if done.stored else None
 
     def save(self, step: dict[str, Any], room: Room) -> Any:
-        done = add_saved_memory(step["text"], **self.given, scope=room.scope(step["person"]))
+        done = conversations.add_saved_memory(step["text"], **self.given, scope=room.scope(step["person"]))
         return done.id if done.stored else None
 
     def note(self, step: dict[str, Any], _: Any) -> Any:

@@ -16,15 +16,13 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, privacy
+from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, privacy, semantic, synth_core_memory
 from core.database import sources
 from core.errors import MessageError, ScopeError
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
 from core.search import rank, resolve
 from core.search import table as search_table
-from core.semantic import embed_rows
-from core.synth_core_memory import explain_search
 from tests.isolation.oracle import Asker, Origin, may_see
 from tests.isolation.readers import READERS, aio_names, listed, message, public_names, walked
 from tests.isolation.world import CANARY, COMMON, SETTINGS, TAG, Asking, Place, World
@@ -355,12 +353,12 @@ ASKED = "xylophone"
 def test_f2_by_its_meaning_nobody_is_shown_what_is_not_theirs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of all scopes lie in one table and are held in one place: who asks is compared with what they see."""
     for persona in world.by_persona:
-        embed_rows(embedder=Alike(), db=world.db, settings=SETTINGS, scope=Scope(persona))
+        semantic.embed_rows(embedder=Alike(), db=world.db, settings=SETTINGS, scope=Scope(persona))
     seen: Counter[str] = Counter()
     told = []
     monkeypatch.setattr(rank, "CONTEXT_REACH", 0)
     for asking in some(world, world.askings, 60):
-        hits, report = explain_search(
+        hits, report = synth_core_memory.explain_search(
             query=ASKED, limit=100, include_chat=True, embedder=Alike(), db=world.db, settings=SETTINGS,
             scope=asking.scope,
         )  # fmt: skip

@@ -13,11 +13,10 @@ import typer.main
 from sqlalchemy import text
 
 import core.cli
-from core import ai_diary, chat_history_cache, conversations, lifelong, privacy, short_term
+from core import ai_diary, chat_history_cache, conversations, lifelong, privacy, prompt_engine, short_term
 from core.cli.app import app as cli_app
 from core.config import Settings
 from core.errors import MessageError
-from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
 from tests.isolation.oracle import may_see
 from tests.isolation.world import CANARY, COMMON, SETTINGS, TAG, World
@@ -213,7 +212,7 @@ def test_f17_no_prompt_and_no_list_holds_a_half(tmp_path: Path) -> None:
     seen: set[frozenset[str]] = set()
     thread.start()
     while not done.is_set():
-        prompt, _ = explain_json_prompt(asked, db=turning, settings=SETTINGS, scope=there)
+        prompt, _ = prompt_engine.explain_json_prompt(asked, db=turning, settings=SETTINGS, scope=there)
         seen.add(frozenset(CANARY.findall(json.dumps(prompt["context"]))))
         lines = chat_history_cache.load_global_chat_history(20, db=turning, settings=SETTINGS, scope=there)
         assert len(lines) in (0, 20)
@@ -224,6 +223,6 @@ def test_f17_no_prompt_and_no_list_holds_a_half(tmp_path: Path) -> None:
     recap, sections = words[4], frozenset(words[2:])
     whole = [frozenset(), frozenset(words), sections]
     assert all(each in whole or each | {recap} in whole for each in seen), seen
-    last, _ = explain_json_prompt(asked, db=turning, settings=SETTINGS, scope=there)
+    last, _ = prompt_engine.explain_json_prompt(asked, db=turning, settings=SETTINGS, scope=there)
     assert frozenset(CANARY.findall(json.dumps(last["context"]))) == frozenset(words)
     turning.close()

@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 from sqlalchemy import select
 
-from core.database.dialects import microseconds
+from core.database import dialects, schema
 from core.database.engine import Database
-from core.database.schema import chat_history_cache
 from core.search.ranking.days import are_short
 from core.search.ranking.rows import RankingQuery
 from core.search.ranking.weights import INSIDE, WEIGHTS, between, rarity_weight, saturation
@@ -72,13 +71,13 @@ def gap_of(steps: Sequence[int]) -> int:
 
 
 def read_lines(db: Database, persona: str) -> list[Line]:
-    c = chat_history_cache.c
+    c = schema.chat_history_cache.c
     columns = (c.id, c.timestamp, c.interface_path, c.sender_name, c.participant_key, c.role, c.text_folded)
     rows = db.read(select(*columns).where(c.persona_id == persona), source="chat_history_cache")
     made = []
     for row in rows:
         speaker = Speaker(row[3] or "", row[4] or "", row[5] if row[5] == "persona" else "")
-        made.append(Line(row[0], microseconds(row[1]), row[2], speaker, index_terms(row[6])))
+        made.append(Line(row[0], dialects.microseconds(row[1]), row[2], speaker, index_terms(row[6])))
     return sorted(made, key=lambda line: (line.thread, line.at_us, line.id))
 
 
@@ -228,8 +227,8 @@ def person_of(asked: RankingQuery, speaker: Speaker) -> float:
 def is_inside(line: Line, asked: RankingQuery) -> bool:
     """Return whether a line was said within a span that is asked for; what it is about is none of the talk here."""
     return not asked.question.spans or any(
-        (span.start is None or microseconds(span.start) <= line.at_us)
-        and (span.end is None or line.at_us < microseconds(span.end))
+        (span.start is None or dialects.microseconds(span.start) <= line.at_us)
+        and (span.end is None or line.at_us < dialects.microseconds(span.end))
         for span in asked.question.spans
         if span.role == "said"
     )

@@ -21,11 +21,8 @@ from core.access.view import Request, Viewer
 from core.ai_diary import table as diary
 from core.calls.call import Call
 from core.config import Settings
-from core.database.dialects import microseconds
+from core.database import dialects, schema
 from core.database.engine import Database
-from core.database.schema import ai_diary, chat_history_cache
-from core.database.schema import conversations as conversations_table
-from core.database.schema import memories as memories_table
 from core.forgetting import table_followers
 from core.memories import new_item as memory_input
 from core.memories import table as memories
@@ -148,7 +145,7 @@ class Row:
     @property
     def order(self) -> tuple[int, int, int]:
         """What T32 sorts by."""
-        return -microseconds(self.at), ("memories", "ai_diary", "chat_history").index(self.source), -self.id
+        return -dialects.microseconds(self.at), ("memories", "ai_diary", "chat_history").index(self.source), -self.id
 
 
 def all_rows(db: Database, persona: str) -> list[Row]:
@@ -160,9 +157,9 @@ def all_rows(db: Database, persona: str) -> list[Row]:
         key = table.c.id if "id" in table.c else table.c.conversation_key
         return db.read(select(table).where(table.c.persona_id == persona).order_by(key), source=table.name)
 
-    local = {c.conversation_key for c in stored(conversations_table) if c.local_only}
+    local = {c.conversation_key for c in stored(schema.conversations) if c.local_only}
     made = []
-    for r in stored(memories_table):
+    for r in stored(schema.memories):
         hidden = r.archived_at or r.superseded_by
         expired = r.expires_at is not None and r.expires_at <= db.clock()
         own = r.conversation_key if r.tier == "session" else None
@@ -171,7 +168,7 @@ def all_rows(db: Database, persona: str) -> list[Row]:
                 Row("memories", r.id, r.audience_id, r.timestamp, fold(r.content), r.content, r.tags,
                     local_only=bool(r.local_only), only_in=(own or "") if expired else None)
             )  # fmt: skip
-    for r in stored(ai_diary):
+    for r in stored(schema.ai_diary):
         if not r.archived_at:
             texts = [r.content, r.personal_thought or "", r.interaction_summary or "", r.user_message or ""]
             shown = diary_snippet_text(texts[0], texts[2], texts[3], texts[1])
@@ -182,7 +179,7 @@ def all_rows(db: Database, persona: str) -> list[Row]:
     made += [
         Row("chat_history", r.id, r.audience_id, r.timestamp, fold(r.message_text), r.message_text, None,
             r.interface_path, r.interface_path in local)
-        for r in stored(chat_history_cache)
+        for r in stored(schema.chat_history_cache)
     ]  # fmt: skip
     return [replace(row, digest=content_digest(row.text)) for row in made]
 
@@ -267,7 +264,7 @@ def by_recency(rows: Sequence[Row], query: searching.Query) -> list[Place]:
 
 def edited(db: Database, scope: Scope, row_id: int, text: str, audiences: Sequence[int]) -> None:
     """Give a message another text, as somebody who sees these audiences."""
-    c = chat_history_cache.c
+    c = schema.chat_history_cache.c
     chosen = select(c.interface_path).where(c.persona_id == scope.persona, c.id == row_id)
     viewer = replace(viewer_of(db, scope), audiences=tuple(audiences))
     for row in db.read(chosen, source="chat_history_cache"):

@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 
-from core.cli import main
+from core import cli, prompt_engine, synth_core_memory
 from core.config import Settings
 from core.database.engine import Database
 from core.errors import TransferError
 from core.personas import get_persona_text
-from core.prompt_engine import build_messages
 from core.scope import Scope
-from core.synth_core_memory import search_memories
 from core.transfer.cards import import_card
 from tests.store.world import own_scope
 
@@ -86,7 +84,7 @@ def test_l41_every_form_of_a_card_gives_text_and_lore(db: Database, tmp_path: Pa
     done = import_card(path, **own)
     assert get_persona_text(settings=settings, scope=scope) == TEXT
     assert done.items.imported == looked.items.imported == (0 if form == "v1" else 1)
-    hits = search_memories(query="where is the hive?", **own)
+    hits = synth_core_memory.search_memories(query="where is the hive?", **own)
     lore = [("The old hive stands under the linden tree.", ["hive", "bees"])]
     assert [(hit["snippet"], hit["tags"]) for hit in hits] == ([] if form == "v1" else lore)
     again = import_card(path, **own)
@@ -99,7 +97,7 @@ def test_l41_what_is_not_taken_of_a_card_is_said(
     monkeypatch.chdir(tmp_path)
     card = {**V1, "post_history_instructions": "Stay calm.", "alternate_greetings": []}
     Path("mira.json").write_text(json.dumps({**V2, "data": card}))
-    assert main(["import", "mira.json", "--database", "sqlite:///a.db", "--text"]) == 0
+    assert cli.main(["import", "mira.json", "--database", "sqlite:///a.db", "--text"]) == 0
     shown = capsys.readouterr()
     assert "Not taken from the card: post-history instructions." in shown.err
     assert "Imported" not in shown.out
@@ -124,7 +122,7 @@ def test_l41_a_text_written_by_hand_is_not_lost(db: Database, tmp_path: Path) ->
     with pytest.raises(TransferError, match="another text already"):
         import_card(path, db=db, settings=settings, scope=scope)
     assert (tmp_path / f"{scope.persona}.md").read_text() == "Mine."
-    assert search_memories(query="hive", db=db, settings=settings, scope=scope) == []
+    assert synth_core_memory.search_memories(query="hive", db=db, settings=settings, scope=scope) == []
 
 
 @pytest.mark.parametrize(("content", "said"), [
@@ -149,8 +147,8 @@ def test_l41_from_a_card_to_a_prompt_in_one_command(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'own.db'}")
     path = write(tmp_path / "card.png", "v2")
-    assert main(["import", str(path), "--persona-id", "mira"]) == 0
+    assert cli.main(["import", str(path), "--persona-id", "mira"]) == 0
     assert json.loads(capsys.readouterr().out)["items"]["imported"] == 1
     message = {"message_id": "1", "text": "hi", "interface_path": "web/1", "from_user": {"id": "a", "full_name": "Ann"}}
-    made = build_messages(message, db=db, scope=Scope("mira"))
+    made = prompt_engine.build_messages(message, db=db, scope=Scope("mira"))
     assert made[0]["content"].startswith("Mira keeps bees.") and "Ann visits Mira." in made[0]["content"]

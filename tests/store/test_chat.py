@@ -13,10 +13,9 @@ from sqlalchemy import event, exc
 
 from core import chat_history_cache as door
 from core.chat_history_cache import delete_chat_message, edit_chat_message, get_cache_stats, save_chat_message
-from core.database import rows
+from core.database import rows, schema
 from core.database.engine import Database
 from core.database.ids import BITS
-from core.database.schema import chat_history_cache, conversations, participants
 from core.errors import MessageError, StoreError
 from core.memories import instructions
 from core.messages import new_message, table_batches
@@ -42,7 +41,7 @@ def load(db: Database, scope: Scope, path: str, limit: Any = None, **more: Any) 
 
 def test_p42_a_message_is_stored_as_said(db: Database, scope: Scope) -> None:
     result = save(db, scope, "tg/1", "Hello \x00 Straße 😀", message_id=42, metadata={"a": [1, float("nan")]})
-    row = rows_of(db, chat_history_cache, scope.persona)[0]
+    row = rows_of(db, schema.chat_history_cache, scope.persona)[0]
     assert (result.stored, result.reason) == (True, "") and result.id == row.id
     assert result.notes == ("metadata: a[]: nan became null",)
     assert (row.message_text, row.text_folded) == ("Hello  Straße 😀", "hello  strasse 😀")
@@ -51,7 +50,7 @@ def test_p42_a_message_is_stored_as_said(db: Database, scope: Scope) -> None:
     assert row.triggered_by is None and row.edited_at is None and (row.hidden, row.excluded) == (0, 0)
     assert index_differences(db, scope.persona) == []
     assert [save(db, scope, "tg/2", blank)[2] for blank in (None, "", " \n\t", "\x00")] == ["empty"] * 4
-    assert count(db, conversations, scope.persona) == 1
+    assert count(db, schema.conversations, scope.persona) == 1
 
 
 def test_p42_the_same_text_within_five_seconds_is_one_message(db: Database, scope: Scope) -> None:
@@ -60,7 +59,7 @@ def test_p42_the_same_text_within_five_seconds_is_one_message(db: Database, scop
     assert save(db, scope, "tg/1", "hello there", timestamp=at(5)).stored
     assert save(db, scope, "tg/1", "hello there", timestamp=at(-4.999999)).reason == "duplicate"
     assert save(db, scope, "tg/1", "hello there", timestamp=at(-5)).stored
-    assert count(db, chat_history_cache, scope.persona) == 3
+    assert count(db, schema.chat_history_cache, scope.persona) == 3
 
 
 def test_p42_two_texts_in_one_second_and_two_people_saying_yes_are_kept(db: Database, scope: Scope) -> None:
@@ -71,7 +70,7 @@ def test_p42_two_texts_in_one_second_and_two_people_saying_yes_are_kept(db: Data
     for name in ("Ann", "Bob"):
         assert save(db, scope, "tg/3", "yes", sender_id=None, sender_name=name).stored
     assert save(db, scope, "tg/3", "yes", sender_id=None, sender_name="Bob").reason == "duplicate"
-    assert count(db, chat_history_cache, scope.persona) == 7
+    assert count(db, schema.chat_history_cache, scope.persona) == 7
 
 
 def test_p42_d9_the_same_id_in_a_conversation_is_one_message(db: Database, scope: Scope) -> None:
@@ -92,7 +91,7 @@ def test_p42_d9_f63_roles_and_whose_turn_it_is(db: Database) -> None:
     save(db, scope, "tg/1", "rain falls", sender_id=None, role="narrator")
     save(db, scope, "tg/1", "who?", sender_id=None, sender_name="Ann")
     save(db, scope, "tg/1", "hm", sender_id="self", triggered_by="tg/9")
-    found = {r.message_text: r for r in rows_of(db, chat_history_cache, scope.persona)}
+    found = {r.message_text: r for r in rows_of(db, schema.chat_history_cache, scope.persona)}
     assert (found["hello Ann"].role, found["hello Ann"].participant_key) == ("persona", None)
     assert found["hello Ann"].triggered_by == "tg/7" and found["hm"].triggered_by == "tg/9"
     assert (found["rain falls"].role, found["rain falls"].participant_key) == ("narrator", None)
@@ -101,7 +100,7 @@ def test_p42_d9_f63_roles_and_whose_turn_it_is(db: Database) -> None:
         save(db, scope, "tg/1", "x", role="boss")
     with pytest.raises(MessageError, match="17000000 bytes"):
         save(db, scope, "tg/1", "a" * 17_000_000)
-    assert count(db, chat_history_cache, scope.persona) == 5
+    assert count(db, schema.chat_history_cache, scope.persona) == 5
 
 
 memory_db = functools.cache(functools.partial(open_db, "sqlite://"))
@@ -126,11 +125,11 @@ def test_p42_a_batch_answers_as_one_by_one(said: list[tuple[str, str, str | None
 
 def test_p42_f5_eight_writers_of_one_id_store_one_row_in_one_conversation(db: Database, scope: Scope) -> None:
     run_at_once([functools.partial(save, db, scope, "tg/2", f"text {n}", sender_id=str(n)) for n in range(8)])
-    assert count(db, conversations, scope.persona) == 1
+    assert count(db, schema.conversations, scope.persona) == 1
     results = run_at_once([functools.partial(save, db, scope, "tg/1", "hello", message_id="m1")] * 8)
     assert sorted(r.reason for r in results) == [""] + ["duplicate"] * 7
     assert len({r.id for r in results}) == 1
-    assert count(db, chat_history_cache, scope.persona) == 9
+    assert count(db, schema.chat_history_cache, scope.persona) == 9
     assert index_differences(db, scope.persona) == []
 
 
@@ -144,14 +143,14 @@ def test_a_save_sends_five_statements(db: Database, scope: Scope) -> None:
 
 def test_g16_a_failure_after_any_statement_leaves_nothing(db: Database, scope: Scope) -> None:
     def everything() -> Any:
-        tables = (chat_history_cache, conversations, participants)
+        tables = (schema.chat_history_cache, schema.conversations, schema.participants)
         return [[tuple(row) for row in rows_of(db, table, scope.persona)] for table in tables]
 
     save(db, scope, "tg/1", "known words here")
     seen: list[str] = []
     with watched(db, lambda statement, *_: seen.append(statement)):
         save(db, scope, "tg/1", "newwords of a new message", sender_id="98")
-    newest = max(row.id for row in rows_of(db, chat_history_cache, scope.persona))
+    newest = max(row.id for row in rows_of(db, schema.chat_history_cache, scope.persona))
     assert delete_chat_message(newest, db=db, scope=scope).stored
     before = everything()
     assert len(seen) > 4
@@ -195,7 +194,7 @@ def test_d34_a_commit_whose_answer_was_lost_is_not_repeated(
     finally:
         event.remove(engine, "commit", lose)
     assert lost and result.stored
-    assert [r.id for r in rows_of(db, chat_history_cache, scope.persona)] == [result.id]
+    assert [r.id for r in rows_of(db, schema.chat_history_cache, scope.persona)] == [result.id]
 
 
 @pytest.mark.parametrize("number", [1213, 1021])
@@ -216,11 +215,11 @@ def test_r11_all_are_stored_or_none(db: Database, scope: Scope, monkeypatch: pyt
     if number == 1021:
         with pytest.raises(StoreError, match="disk is full"):
             door.save_together(lines, db=db)
-        assert [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)] == ["line 0"]
+        assert [row.message_text for row in rows_of(db, schema.chat_history_cache, scope.persona)] == ["line 0"]
     else:
         assert [result.reason for result in door.save_together(lines, db=db)] == ["duplicate", "", "", ""]
         assert {each >> BITS for each in calls[3:]} == {each >> BITS for each in calls[:3]}
-        row = rows_of(db, chat_history_cache, scope.persona)[-1]
+        row = rows_of(db, schema.chat_history_cache, scope.persona)[-1]
         assert "line 2" in str(row.metadata)
     assert index_differences(db, scope.persona) == []
 
@@ -274,7 +273,7 @@ def test_p44_clearing_counts_and_takes_the_index_along(db: Database, scope: Scop
         save(db, scope, "tg/1", f"text {n}")
     save(db, scope, "tg/1/2", "below")
     assert [door.clear_chat_history("tg/1", db=db, scope=scope) for _ in range(2)] == [5, 0]
-    assert [r.interface_path for r in rows_of(db, chat_history_cache, scope.persona)] == ["tg/1/2"]
+    assert [r.interface_path for r in rows_of(db, schema.chat_history_cache, scope.persona)] == ["tg/1/2"]
     assert index_differences(db, scope.persona) == []
 
 
@@ -291,9 +290,9 @@ def test_p44_stats(db: Database, scope: Scope) -> None:
 def test_p45_an_edited_message_is_found_by_its_new_words(db: Database, scope: Scope) -> None:
     result = save(db, scope, "tg/1", "my cat sleeps", message_id="m1")
     assert edit_chat_message(result.id, "my dog sleeps", db=db, scope=scope) == (True, result.id, "")
-    mine = {r.audience_id for r in rows_of(db, chat_history_cache, scope.persona)}
+    mine = {r.audience_id for r in rows_of(db, schema.chat_history_cache, scope.persona)}
     assert {word for one in indexed_rows(db, mine).values() for word in one.terms} == {"my", "dog", "sleeps"}
-    row = rows_of(db, chat_history_cache, scope.persona)[0]
+    row = rows_of(db, schema.chat_history_cache, scope.persona)[0]
     assert (row.message_text, row.text_folded, row.edited_at) == ("my dog sleeps", "my dog sleeps", NOW)
     again = edit_chat_message("m1", "my dog sleeps", interface_path="tg/1", db=db, scope=scope)
     assert again == (False, result.id, "unchanged")

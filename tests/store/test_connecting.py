@@ -17,9 +17,8 @@ import pytest
 from sqlalchemy import event, text
 
 from core.chat_history_cache import load_chat_history, save_chat_message
-from core.database import connections, failures
+from core.database import connections, failures, files
 from core.database.engine import Database
-from core.database.files import check_folder
 from core.database.ids import Ids, made_at
 from core.db import check_server, insert_memory, open_database
 from core.errors import ConfigError, StoreError, StoreReadError, StoreWriteError
@@ -121,7 +120,7 @@ def test_g25_an_option_that_cannot_be_is_refused_where_a_database_is_opened(opti
 
 def test_f73_a_folder_is_named_as_in_an_address(tmp_path: Path) -> None:
     (tmp_path / "my data").mkdir()
-    check_folder(f"sqlite:///{tmp_path}/my%20data/persona.db")
+    files.check_folder(f"sqlite:///{tmp_path}/my%20data/persona.db")
 
 
 def test_f54_mode_ro_reads_and_never_writes(file: Path) -> None:

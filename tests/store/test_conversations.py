@@ -12,21 +12,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from core import ai_diary, conversations
+from core.access import load, table_conversations
 from core.access import table as audience_table
-from core.access import table_conversations
-from core.access.load import load_snapshot
 from core.access.view import Request
-from core.ai_diary import add_diary_entry, get_recent_entries
 from core.calls.call import Call
 from core.chat_history_cache import load_chat_history, load_global_chat_history, save_chat_message
 from core.config import Settings
-from core.conversations import add_recent_conversation, add_saved_memory
 from core.conversations import table_summaries as summaries
-from core.database import schema
+from core.database import ids, schema
 from core.database.engine import Database
-from core.database.ids import retry_duplicates
-from core.database.schema import ai_diary, chat_history_cache, conversation_summaries, conversations, memory_jobs
-from core.database.schema import memories as memory_table
 from core.errors import MessageError
 from core.forgetting import forget
 from core.messages import new_message as messages
@@ -40,25 +35,25 @@ MADE_OF_IT = {"conversation_summaries": 0, "short_term_memories": 0, "stored_val
 
 
 def kind_of(db: Database, scope: Scope, conversation: str) -> tuple[str, str, str]:
-    row = next(r for r in rows_of(db, conversations, scope.persona) if r.conversation_key == conversation)
+    row = next(r for r in rows_of(db, schema.conversations, scope.persona) if r.conversation_key == conversation)
     found = next(r for r in rows_of(db, schema.audiences, scope.persona) if r.audience_id == row.audience_id)
     return found.kind, found.server_id, found.ref
 
 
 def everywhere(db: Database, scope: Scope) -> list[str]:
     lines = load_global_chat_history(100, db=db, scope=scope)
-    entries = get_recent_entries(db=db, scope=scope)
-    seen = load_snapshot(db, scope, Request(), destination="remote", settings=Settings()).viewer.audiences
-    items = [r.content for r in rows_of(db, memory_table, scope.persona) if r.audience_id in seen]
+    entries = ai_diary.get_recent_entries(db=db, scope=scope)
+    seen = load.load_snapshot(db, scope, Request(), destination="remote", settings=Settings()).viewer.audiences
+    items = [r.content for r in rows_of(db, schema.memories, scope.persona) if r.audience_id in seen]
     return sorted([line["text"] for line in lines] + [entry.content for entry in entries] + items)
 
 
 def consistent(db: Database, scope: Scope) -> None:
     """Check that every row stands in the audience of its conversation, and the index with it."""
-    held = {r.conversation_key: r.audience_id for r in rows_of(db, conversations, scope.persona)}
-    for row in rows_of(db, chat_history_cache, scope.persona):
+    held = {r.conversation_key: r.audience_id for r in rows_of(db, schema.conversations, scope.persona)}
+    for row in rows_of(db, schema.chat_history_cache, scope.persona):
         assert row.audience_id == held[row.interface_path]
-    for row in rows_of(db, memory_table, scope.persona):
+    for row in rows_of(db, schema.memories, scope.persona):
         assert row.conversation_key is None or row.audience_id == held[row.conversation_key]
     assert index_differences(db, scope.persona) == []
 
@@ -67,7 +62,7 @@ def test_d7_a_conversation_its_thread_and_the_newest_message_are_known(db: Datab
     for _ in range(2):
         save(db, replace(scope, server="s1"), "telegram_bot/42", "in the group", title="Our group")
         save(db, replace(scope, server="s1"), "telegram_bot/42/7", "in the thread")
-    group, thread = rows_of(db, conversations, scope.persona)
+    group, thread = rows_of(db, schema.conversations, scope.persona)
     assert (group.interface, group.chat_id, group.thread_id, group.parent_key) == ("telegram_bot", "42", "", None)
     assert (thread.chat_id, thread.thread_id, thread.parent_key) == ("42", "7", "telegram_bot/42")
     assert (group.title, group.server_id, group.is_private, group.last_message_at) == ("Our group", "s1", 0, NOW)
@@ -77,7 +72,7 @@ def test_d7_a_conversation_its_thread_and_the_newest_message_are_known(db: Datab
     for hour in (10, 14, 11):
         moment, own = f"2026-03-10T{hour}:00Z", replace(scope, server="s1")
         save_chat_message("telegram_bot/42", f"at {hour}", sender_id="7", timestamp=moment, db=db, scope=own)
-    renamed = rows_of(db, conversations, scope.persona)[0]
+    renamed = rows_of(db, schema.conversations, scope.persona)[0]
     assert (renamed.title, renamed.server_name, renamed.last_message_at.hour) == ("Renamed", "Tea friends", 14)
 
 
@@ -134,15 +129,15 @@ def test_f17_500_rows_turn_private_by_themselves(db: Database, scope: Scope) -> 
     chat_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
     own = replace(scope, conversation="tg/1")
     insert_item(db, own, "an item", tags=["t"])
-    add_diary_entry("an entry", interface="tg", chat_id="1", db=db, scope=scope)
+    ai_diary.add_diary_entry("an entry", interface="tg", chat_id="1", db=db, scope=scope)
     save(db, scope, "tg/2", "elsewhere")
     group = replace(scope, conversation="tg/2")
     assert len(everywhere(db, group)) == 102
     save(db, replace(own, privacy="direct"), "tg/1", "now in private")
     assert everywhere(db, group) == ["elsewhere"]
     assert len(load_chat_history("tg/1", 1000, db=db, scope=scope)) == 501
-    lines = [r for r in rows_of(db, chat_history_cache, scope.persona) if r.interface_path == "tg/1"]
-    assert {r.audience_id for r in rows_of(db, ai_diary, scope.persona)} == {r.audience_id for r in lines}
+    lines = [r for r in rows_of(db, schema.chat_history_cache, scope.persona) if r.interface_path == "tg/1"]
+    assert {r.audience_id for r in rows_of(db, schema.ai_diary, scope.persona)} == {r.audience_id for r in lines}
     consistent(db, scope)
 
 
@@ -153,7 +148,7 @@ def test_f17_set_conversation_privacy_moves_all_and_counts(db: Database, scope: 
         save(db, scope, "tg/1", f"text {n}", "9")
     save(db, scope, "tg/1/5", "in the thread")
     insert_item(db, own, "an item", tags=["t"])
-    add_diary_entry("an entry", db=db, scope=own)
+    ai_diary.add_diary_entry("an entry", db=db, scope=own)
 
     def turn(privacy: Any) -> dict[str, int]:
         return set_conversation_privacy("tg/1", privacy, db=db, scope=scope)
@@ -176,7 +171,7 @@ def test_f6_d8_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -
     save(db, discord, "dc/dm1", "on discord", "u1")
     save(db, discord, "dc/dm1", "the answer", "self")
     insert_item(db, discord, "an item", tags=["t"])
-    add_diary_entry("an entry", db=db, scope=discord)
+    ai_diary.add_diary_entry("an entry", db=db, scope=discord)
     before = everywhere(db, telegram), everywhere(db, discord)
     assert before == (["on telegram"], ["an entry", "an item", "on discord", "the answer"])
 
@@ -220,11 +215,11 @@ def test_f6_what_is_saved_while_identities_are_linked_is_seen_afterwards(
     chat = replace(scope, conversation="web/c1", participant="web/7", privacy="separate")
     direct = replace(scope, conversation="web/7", participant="web/7", privacy="direct")
     telegram = replace(scope, conversation="tg/ann", participant="tg/ann", privacy="direct")
-    add_saved_memory("I like tea", db=db, scope=chat)
+    conversations.add_saved_memory("I like tea", db=db, scope=chat)
     link = partial(link_participants, "tg/ann", "web/7", db=db, scope=scope)
     linked = start_within(monkeypatch, table_conversations, name, link)
     if name == "choose_place":
-        assert add_saved_memory("I like jazz", db=db, scope=chat).stored
+        assert conversations.add_saved_memory("I like jazz", db=db, scope=chat).stored
     else:
         assert save(db, direct, "web/7", "I like jazz").stored
     linked[0].join()
@@ -241,7 +236,7 @@ def test_f47_a_room_that_is_new_while_its_server_is_forgotten_is_seen_afterwards
     forgetting = start_within(monkeypatch, audience_table, "find_or_make", change)
     save(db, on_server, "tg/new", "meanwhile")
     forgetting[0].join()
-    left = [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)]
+    left = [row.message_text for row in rows_of(db, schema.chat_history_cache, scope.persona)]
     assert left in ([], ["meanwhile"]) and everywhere(db, on_server) == left
 
 
@@ -251,7 +246,7 @@ def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> Non
     call = Call(db, Settings(max_recent_conversations=most), Scope(persona))
     inside = threading.Event()
 
-    @retry_duplicates
+    @ids.retry_duplicates
     def put(n: int, hold_seconds: float = 0.0) -> None:
         new = summaries.NewSummary(db.ids.one(), "", f"T{n}", "s", NOW + timedelta(minutes=n), -n - 1, "extract")
 
@@ -272,7 +267,7 @@ def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> Non
     assert inside.wait(60)
     put(most + 1)
     first.join()
-    left = [row.title for row in rows_of(db, conversation_summaries, persona)]
+    left = [row.title for row in rows_of(db, schema.conversation_summaries, persona)]
     assert sorted(left) == sorted(f"T{n}" for n in range(2, most + 2))
 
 
@@ -281,7 +276,7 @@ def test_c10_many_who_report_one_end_queue_it_once(db: Database) -> None:
 
     def report() -> str:
         given = [{"text": "bye", "sender_id": "ann", "message_id": "m1"}]
-        return add_recent_conversation(given, db=db, scope=scope).reason
+        return conversations.add_recent_conversation(given, db=db, scope=scope).reason
 
     assert sorted(run_at_once([report] * 6)) == ["", *["duplicate"] * 5]
-    assert len(rows_of(db, memory_jobs, scope.persona)) == 1
+    assert len(rows_of(db, schema.memory_jobs, scope.persona)) == 1

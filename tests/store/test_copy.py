@@ -16,16 +16,15 @@ import pytest
 from sqlalchemy import Column, Connection, Engine, Text, event, exc, insert, literal, select, update
 from sqlalchemy.engine import make_url
 
+from core import privacy, tokens
 from core.chat_history_cache import save_message
 from core.database.dialects import ID, Decimal, Whole
 from core.database.engine import Database
 from core.database.schema import TABLES, chat_history_cache, memories, schema_version, tag_links
 from core.db import copy_database, insert_memory, open_database
 from core.errors import StoreError, StoreWriteError
-from core.privacy import set_privacy
 from core.scope import Scope
 from core.synth_core_memory import search_memories
-from core.tokens import add_token
 from core.transfer.original import import_original
 from core.upkeep import backup, inspection
 from core.upkeep import copy as copying
@@ -60,7 +59,7 @@ def source_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         insert_memory(text, "Ann", "chat", ["cat"], Scope(), metadata={"at": number, "text": text[:99]}, db=db)
     insert_memory("The safe code is marzipan.", "Ann", "chat", ["code"], ANN, db=db)
     save_message({"text": "Tofu sleeps on the piano", "interface_path": "web/room", "from_user": {"id": "ann"}}, db=db)
-    add_token("host", label="a host", db=db)
+    tokens.add_token("host", label="a host", db=db)
     odd = {"content": literal(b"caf\xe9 bytes"), "importance": 0.61234}
     marked = update(memories).where(memories.c.content == HOSTILE[0]).values(odd)
     by_sql = {"message_text": "by sql a quokka", "interface_path": "web/room", "sender_id": "bob"}
@@ -414,7 +413,7 @@ def test_d36_a_backup_that_is_restored_has_every_row_and_privacy_setting(
         for place, level in (("web/ann", "direct"), ("web/staff", "restricted"), ("web/square", "public")):
             scope = Scope("default", place, "web/ann", "guild", privacy=level)  # type: ignore[arg-type]
             save_message({"text": f"the word is {level}", "interface_path": place}, db=db, scope=scope)
-        set_privacy("web/eve", "partial", db=db, scope=EVE)
+        privacy.set_privacy("web/eve", "partial", db=db, scope=EVE)
     before = read_all(own_url)
     assert all(before[name] for name in ("memories", "audiences", "privacy_levels", "access_tokens"))
     ran = run("db", "backup", "kept", "--database", own_url)

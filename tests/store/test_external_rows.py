@@ -10,15 +10,13 @@ import pytest
 from sqlalchemy import delete, select
 
 from core import chat_history_cache as chat_log
+from core import privacy, prompt_engine, synth_core_memory
 from core.access import external_rows, load
 from core.database.engine import Database
 from core.database.schema import ai_diary, audiences, chat_history_cache, conversations, memories, tags
 from core.db import check_server, reindex
 from core.errors import StoreWriteError
-from core.privacy import set_conversation_local_only
-from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.synth_core_memory import explain_search
 from tests.store.search_world import NOW, find, memory, said
 from tests.store.world import verify_index
 
@@ -119,7 +117,7 @@ def test_d40_a_row_of_a_known_conversation_is_seen_there_alone(db: Database) -> 
 def test_f18_a_row_of_a_local_conversation_stays_on_this_machine(db: Database) -> None:
     scope = Scope(conversation="tg/7", participant="tg/7", privacy="direct")
     said(db, scope, [("we talk about whales", NOW)], "tg/7")
-    set_conversation_local_only("tg/7", db=db, scope=scope)
+    privacy.set_conversation_local_only("tg/7", db=db, scope=scope)
     run_sql(db, "INSERT INTO memories (content, conversation_key) VALUES ('the walrus is hidden', 'tg/7')")
     assert find(db, scope, keywords=["walrus"]) == []
     assert len(find(db, replace(scope, destination="local"), keywords=["walrus"])) == 1
@@ -146,7 +144,7 @@ def test_d40_a_broken_value_does_not_keep_the_others_out(db: Database) -> None:
 
 def ask(db: Database, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     asked = {"text": text, "chat": {"id": "42"}, "from_user": {"id": "7"}, "interface_path": "telegram_bot/42"}
-    return explain_json_prompt(asked, db=db)
+    return prompt_engine.explain_json_prompt(asked, db=db)
 
 
 def test_d40_a_prompt_finds_what_was_inserted(db: Database) -> None:
@@ -165,13 +163,13 @@ def test_d40_rows_that_one_search_cannot_index_are_told_and_wait(db: Database, m
     run_sql(db, "INSERT INTO ai_diary (content) VALUES ('otter')")
     for n in range(9):
         run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"otter {n}")
-    hits, report = explain_search(keywords=["otter"], db=db, limit=20)
+    hits, report = synth_core_memory.explain_search(keywords=["otter"], db=db, limit=20)
     assert (len(hits), report["notes"]) == (3, [load.WAITING])
     assert "db reindex" in load.WAITING
     assert ask(db, "Where is the otter?")[1]["notes"] == [load.WAITING]
     assert [one.where for one in check_server(db) if "wait to be indexed" in one.what] == ["memories", "ai_diary"]
     assert len(find(db, Scope(), keywords=["otter"], limit=20)) == 9
-    hits, report = explain_search(keywords=["otter"], db=db, limit=20)
+    hits, report = synth_core_memory.explain_search(keywords=["otter"], db=db, limit=20)
     assert (len(hits), report["notes"]) == (10, [])
     for n in range(4):
         run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"otter, again {n}")
@@ -190,7 +188,7 @@ def test_d40_a_search_that_cannot_index_finds_the_rest(
         raise StoreWriteError("read only", number=1290)
 
     monkeypatch.setattr(Database, "transaction", refuse)
-    hits, report = explain_search(keywords=["otter"], db=db)
+    hits, report = synth_core_memory.explain_search(keywords=["otter"], db=db)
     assert ([hit["snippet"] for hit in hits], report["notes"]) == (["an otter of ours"], [load.WAITING])
     assert "rows_not_indexed error='StoreWriteError' number=1290" in caplog.text
     prompt, report = ask(db, "Where is the otter?")
@@ -207,7 +205,7 @@ def test_d40_a_search_waits_for_no_other_writer(db: Database) -> None:
     with closing(sqlite3.connect(db.target.url.database or "", isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")
         for n in range(3):
-            hits, report = explain_search(keywords=["otter"], db=hasty)
+            hits, report = synth_core_memory.explain_search(keywords=["otter"], db=hasty)
             assert "an otter of ours" in [hit["snippet"] for hit in hits], n
             assert report["notes"] == [load.WAITING]
         assert hasty.repeats == Counter()
@@ -220,14 +218,14 @@ def test_p25_a_conversation_inserted_by_sql_is_among_the_others(db: Database) ->
     run_sql(db, LINE, "telegram_bot/43", "the jam is ready", "8", "2026-03-10 11:00:00")
     asked = {"text": "And now?", "chat": {"id": "9"}, "from_user": {"id": "7"}, "interface_path": "telegram_bot/9"}
     for place in ({}, {"server_id": "5001"}, {"chat": {"id": "7", "type": "private"}}):
-        prompt, report = explain_json_prompt({**asked, **place}, db=db)
+        prompt, report = prompt_engine.explain_json_prompt({**asked, **place}, db=db)
         lines = [line["text"] if isinstance(line, dict) else line for line in prompt["context"]["history_recent"]]
         assert ["marmalade" in lines[0], "jam" in lines[1]] == [True, True], (place, lines)
         assert report["errors"] == []
     own = {**asked, "interface_path": "telegram_bot/42", "chat": {"id": "42"}}
-    lines = explain_json_prompt(own, db=db)[0]["context"]["history_recent"]
+    lines = prompt_engine.explain_json_prompt(own, db=db)[0]["context"]["history_recent"]
     assert len(lines) == 1 and "jam" in str(lines)
-    assert explain_json_prompt(asked, scope=Scope("other"), db=db)[0]["context"]["history_recent"] == []
+    assert prompt_engine.explain_json_prompt(asked, scope=Scope("other"), db=db)[0]["context"]["history_recent"] == []
 
 
 def test_f50_a_table_that_cannot_be_read_hides_no_other(db: Database) -> None:

@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 
-from core import jobs, relationships, short_term, stories
+from core import conversations, jobs, relationships, short_term, stories
 from core.ai_diary import add_diary_entry
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
-from core.conversations import close_conversation
 from core.database import schema
 from core.database.engine import Database
-from core.database.schema import ai_diary, audiences, chat_history_cache, conversations, memories
 from core.db import forget, insert_memory
 from core.errors import MessageError
 from core.forgetting import table as forgetting_table
@@ -25,7 +23,6 @@ from core.messages.new_message import read_message
 from core.messages.table import insert_message
 from core.privacy import read_rows, set_privacy
 from core.scope import Scope
-from core.short_term import get_for_user
 from core.synth_core_memory import silently_record_memory
 from tests.store.world import count, index_differences, of_today, own_scope, rows_of, run_at_once
 
@@ -76,18 +73,18 @@ def test_f40_an_unknown_key_finds_nothing_by_the_name_of_somebody_else(db: Datab
     save_chat_message(GROUP, "What?", "Bob", "bob", metadata=reply, **given(db, Scope(scope.persona, GROUP, "tg/bob")))
     for here in (scope, Scope(scope.persona, GROUP), Scope(scope.persona, GROUP, ANN)):
         add_diary_entry("Ann told me of her kayak", involved_users=["Ann"], **given(db, here))
-    before = [rows_of(db, table, scope.persona) for table in (chat_history_cache, ai_diary)]
+    before = [rows_of(db, table, scope.persona) for table in (schema.chat_history_cache, schema.ai_diary)]
     assert read_rows(db, scope.persona, key) == {}
     if key == "ann":
         with pytest.raises(MessageError, match="without its interface"):
             forget(participant=key, **given(db, scope))
     else:
         assert forget(participant=key, **given(db, scope)).total == 0
-    assert [rows_of(db, table, scope.persona) for table in (chat_history_cache, ai_diary)] == before
+    assert [rows_of(db, table, scope.persona) for table in (schema.chat_history_cache, schema.ai_diary)] == before
     assert len(read_rows(db, scope.persona, ANN)["ai_diary"]) == 3
     forget(participant=ANN, **given(db, scope))
-    assert not rows_of(db, ai_diary, scope.persona)
-    assert "kayak" not in str(rows_of(db, chat_history_cache, scope.persona))
+    assert not rows_of(db, schema.ai_diary, scope.persona)
+    assert "kayak" not in str(rows_of(db, schema.chat_history_cache, scope.persona))
 
 
 @pytest.mark.parametrize("privacy", ["direct", "separate"])
@@ -108,11 +105,11 @@ def test_f42_an_entry_of_a_direct_chat_is_of_nobody_elsewhere_with_the_name(
     add_diary_entry("Ann said hello", involved_users=["Ann"], **given(db, Scope(scope.persona, GROUP)))
     assert [row["content"] for row in read_rows(db, scope.persona, other)["ai_diary"]] == ["Ann said hello"]
     forget(participant=other, **given(db, scope))
-    assert {row.id for row in rows_of(db, ai_diary, scope.persona)} == {secret.id} != {told.id}
-    assert "'sender_id': '7'" in str(rows_of(db, chat_history_cache, scope.persona)).replace('"', "'")
+    assert {row.id for row in rows_of(db, schema.ai_diary, scope.persona)} == {secret.id} != {told.id}
+    assert "'sender_id': '7'" in str(rows_of(db, schema.chat_history_cache, scope.persona)).replace('"', "'")
     assert [row["id"] for row in read_rows(db, scope.persona, "tg/7")["ai_diary"]] == [secret.id]
     forget(participant="tg/7", **given(db, scope))
-    assert not rows_of(db, ai_diary, scope.persona)
+    assert not rows_of(db, schema.ai_diary, scope.persona)
 
 
 def test_f47_eight_write_and_one_forgets(db: Database) -> None:
@@ -134,7 +131,7 @@ def test_f47_eight_write_and_one_forgets(db: Database) -> None:
                 say(db, scope, f"of Bob {n} {at}", who="bob")
 
     def forget_ann() -> Any:
-        while not any(r.participant_key == ANN for r in rows_of(db, chat_history_cache, scope.persona)):
+        while not any(r.participant_key == ANN for r in rows_of(db, schema.chat_history_cache, scope.persona)):
             stop.wait(0.05)
         stop.wait(0.25)
         began = datetime.now(UTC)
@@ -146,16 +143,16 @@ def test_f47_eight_write_and_one_forgets(db: Database) -> None:
     bob = say(db, scope, "Bob was there first", who="bob")
     began, done = run_at_once([*(partial(write, n) for n in range(8)), forget_ann])[-1]
     assert done["chat_history_cache"]
-    theirs = [r for r in rows_of(db, chat_history_cache, scope.persona) if r.participant_key == ANN]
-    assert [r.timestamp for r in theirs + rows_of(db, memories, scope.persona) if r.timestamp < began] == []
-    assert bob in {row.id for row in rows_of(db, chat_history_cache, scope.persona)}
+    theirs = [r for r in rows_of(db, schema.chat_history_cache, scope.persona) if r.participant_key == ANN]
+    assert [r.timestamp for r in theirs + rows_of(db, schema.memories, scope.persona) if r.timestamp < began] == []
+    assert bob in {row.id for row in rows_of(db, schema.chat_history_cache, scope.persona)}
     assert index_differences(db, scope.persona) == []
     # What they wrote after it is theirs, and is found: no row stands in an audience that is gone.
-    known = {row.audience_id for row in rows_of(db, audiences, scope.persona)}
-    for table in (chat_history_cache, memories, conversations):
+    known = {row.audience_id for row in rows_of(db, schema.audiences, scope.persona)}
+    for table in (schema.chat_history_cache, schema.memories, schema.conversations):
         assert {row.audience_id for row in rows_of(db, table, scope.persona)} <= known
     forget(participant=ANN, **given(db, scope))
-    assert not [r for r in rows_of(db, chat_history_cache, scope.persona) if r.participant_key == ANN]
+    assert not [r for r in rows_of(db, schema.chat_history_cache, scope.persona) if r.participant_key == ANN]
 
 
 @pytest.mark.parametrize("level", ["partial", "full"])
@@ -176,7 +173,7 @@ def test_f42_entries_of_a_closed_person_are_forgotten(db: Database, level: str, 
     if when == "after":
         set_privacy(ANN, level, **given(db, scope))
     forget(participant=ANN, **given(db, scope))
-    left = rows_of(db, ai_diary, scope.persona)
+    left = rows_of(db, schema.ai_diary, scope.persona)
     assert {row.id for row in left} == {of_bob.id, of_both.id}
     assert not any("xylofant" in str(row).casefold() or "tg/ann" in str(row).casefold() for row in left)
     assert index_differences(db, scope.persona) == []
@@ -205,7 +202,7 @@ def test_f47_what_another_process_was_writing_is_deleted(
         monkeypatch.setattr(forgetting_table, "forget_target", write_meanwhile)
         say(db, scope, "said before", server="s1")
         assert forget(**target, **given(db, scope))["chat_history_cache"] == 2
-    assert [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)] == ["begun after"]
+    assert [row.message_text for row in rows_of(db, schema.chat_history_cache, scope.persona)] == ["begun after"]
 
 
 def test_f47_what_a_door_was_reading_when_its_person_was_forgotten_is_not_stored(db: Database) -> None:
@@ -221,7 +218,7 @@ def test_f47_what_a_door_was_reading_when_its_person_was_forgotten_is_not_stored
 
     done = silently_record_memory("I like tea", "ok", recalled=itertools.chain(Slow()), **given(db, own))
     assert (done.stored, done.reason) == (False, "privacy")
-    assert count(db, memories, scope.persona) == 0
+    assert count(db, schema.memories, scope.persona) == 0
     entry = add_diary_entry("She likes tea", involved_users=Slow(["Bob", ANN]), **given(db, own))
     assert (entry.stored, entry.reason) == (False, "privacy")
     assert silently_record_memory("I like tea after all", "ok", **given(db, own)).stored
@@ -235,7 +232,7 @@ def _break(db: Database, scope: Scope, row: int, *, recap: bool) -> None:
 
 UNDER_WAY: dict[str, Callable[[Database, Scope, int], Any]] = {
     "RECAP": lambda db, s, row: None,
-    "CONVERSATION_SUMMARY": lambda db, s, row: close_conversation(GROUP, **given(db, s)),
+    "CONVERSATION_SUMMARY": lambda db, s, row: conversations.close_conversation(GROUP, **given(db, s)),
     "CONSOLIDATION": lambda db, s, row: jobs.enqueue_operation("CONSOLIDATION", conversation=GROUP, **given(db, s)),
     "SCENE_RECAP": lambda db, s, row: _break(db, s, row, recap=True),
     "RUNNING_SCENE_RECAP": lambda db, s, row: _break(db, s, row, recap=False),
@@ -287,13 +284,13 @@ def test_f45_another_process_answers_nothing(migrated_url: str, db: Database) ->
     insert_memory("Ann likes tea", "synth", "chat", ["tea"], own, db=other)
     for path in (ANN, f"{ANN}/7"):
         say(other, scope, "hello", path, privacy="direct")
-    assert get_for_user("ann", **given(other, own))
+    assert short_term.get_for_user("ann", **given(other, own))
     forget(participant=ANN, **given(db, scope))
-    assert not get_for_user("ann", **given(other, own))
+    assert not short_term.get_for_user("ann", **given(other, own))
     assert count(db, schema.short_term_memories, scope.persona) == 0
     # What she says from now on stands in an audience that is there, though the other process knew the former one.
     assert say(other, scope, "hello again", ANN, privacy="direct")
-    rooms = {row.audience_id for row in rows_of(db, audiences, scope.persona)}
-    assert {row.audience_id for row in rows_of(db, chat_history_cache, scope.persona)} <= rooms
+    rooms = {row.audience_id for row in rows_of(db, schema.audiences, scope.persona)}
+    assert {row.audience_id for row in rows_of(db, schema.chat_history_cache, scope.persona)} <= rooms
     assert index_differences(db, scope.persona) == []
     other.close()

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from core import privacy
+from core import conversations, privacy
 from core.config import Settings
-from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.database.rows import read_list
 from core.database.schema import chat_history_cache, memories, message_alternatives, participants
@@ -87,7 +86,7 @@ def test_f76_a_table_saved_by_a_spreadsheet_loses_no_letter_and_no_long_text(db:
 
 def _wishes(db: Database, scope: Scope, who: str, conversation: str = "import/c") -> list[str]:
     own = Scope(scope.persona, conversation, f"import/{who}")
-    return [item["text"] for item in list_saved_memories(kind="instruction", db=db, scope=own)]
+    return [item["text"] for item in conversations.list_saved_memories(kind="instruction", db=db, scope=own)]
 
 
 def test_wishes_in_an_imported_chat_hold_as_if_they_had_been_said_here(db: Database, tmp_path: Path) -> None:

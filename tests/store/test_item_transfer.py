@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from core import transfer
-from core.chat_history_cache import save_message
+from core import chat_history_cache, privacy, prompt_engine, transfer
 from core.database import schema
 from core.database.engine import Database
 from core.database.rows import read_texts
@@ -18,8 +17,6 @@ from core.db import insert_memory
 from core.errors import StoreWriteError, TransferError
 from core.index import indexed
 from core.memories import table_transfer as item_transfer
-from core.privacy import set_privacy
-from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer.items import ItemImport
@@ -189,10 +186,10 @@ def test_l38_items_of_a_conversation_that_nobody_has_spoken_in_stay_there(db: Da
     _import(db, own_scope(conversation="web/ann", participant="web/zoe"), {"items": [{"text": "Zoe likes tea"}]})
     for who in ("eve", "ann"):
         said = {"text": "hello", "interface_path": f"web/{who}", "from_user": {"id": who}}
-        assert save_message(said, db=db, scope=Scope(scope.persona)).stored
+        assert chat_history_cache.save_message(said, db=db, scope=Scope(scope.persona)).stored
     assert (_seen_by(db, scope, "ann"), _seen_by(db, scope, "eve")) == ([item["text"]], [])
     asked = {"text": "Who will quit?", "interface_path": "web/eve", "from_user": {"id": "eve"}}
-    assert "quit my" not in str(build_json_prompt(asked, db=db, scope=Scope(scope.persona))["context"])
+    assert "quit my" not in str(prompt_engine.build_json_prompt(asked, db=db, scope=Scope(scope.persona))["context"])
 
 
 def _seen_by(db: Database, scope: Scope, who: str) -> list[str]:
@@ -233,10 +230,10 @@ def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database) -> No
 def test_f20_the_level_of_the_person_counts(db: Database) -> None:
     """Partial: nothing that is kept for long; full: nothing at all. Each row is named."""
     scope = own_scope(conversation="web/1", participant="web/ann")
-    set_privacy("web/ann", "partial", db=db, scope=scope)
+    privacy.set_privacy("web/ann", "partial", db=db, scope=scope)
     done = _import(db, scope, {"items": ["a", {"text": "b", "tier": "session"}]})
     assert (done.imported, [(p.row, p.reason) for p in done.errors]) == (1, [(1, "privacy")])
-    set_privacy("web/ann", "full", db=db, scope=scope)
+    privacy.set_privacy("web/ann", "full", db=db, scope=scope)
     assert _import(db, scope, {"items": [{"text": "c", "tier": "session"}]}).errors[0].reason == "privacy"
     assert [row.content for row in _stored(db, scope)] == ["b"]
 
@@ -334,7 +331,7 @@ def test_l41_entries_of_a_book_have_the_effect_they_have_there(db: Database, for
     assert [hit["snippet"] for hit in hits] == [f"{name} met the user and {name} waved"]
     assert search_memories(query="Rome", db=db, scope=scope) == []
     message = {"text": "good morning", "interface_path": "tg/1", "from_user": {"id": 1, "full_name": "Ann"}}
-    prompt = build_json_prompt(message, db=db, scope=scope)
+    prompt = prompt_engine.build_json_prompt(message, db=db, scope=scope)
     assert "It always rains here" in json.dumps(prompt) and "Rome is lost" not in json.dumps(prompt)
 
 

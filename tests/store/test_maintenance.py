@@ -18,8 +18,7 @@ from core.database import schema
 from core.database.engine import Database
 from core.database.schema import TABLES
 from core.database.sources import MEMORIES
-from core.index import embeddings, indexed, packing
-from core.index.entries import calendar_of, read_entries
+from core.index import embeddings, entries, indexed, packing
 from core.tags import table as tags
 from core.text.folding import fold
 from core.text.hits import content_digest
@@ -55,7 +54,7 @@ def remember(db: Database, number: int, text: str, *words: str, persona: str = "
     def work(connection: Any) -> None:
         connection.execute(insert(schema.memories), row)
         tags.raise_uses(connection, db, persona, dict.fromkeys(words, 1))
-        indexed.add_entries(connection, read_entries(connection, MEMORIES, [number], calendar_of(db)))
+        indexed.add_entries(connection, entries.read_entries(connection, MEMORIES, [number], entries.calendar_of(db)))
 
     db.transaction(work, source="test")
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from core import forgetting, semantic, synth_core_memory
 from core import search as searching
 from core.base.vectors import pack_vector
 from core.calls.call import load_access, open_call
@@ -19,14 +20,11 @@ from core.chat_history_cache import delete_chat_message, edit_chat_message, save
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import audiences, search_vector, search_vector_gone, search_vector_version
-from core.forgetting import forget
 from core.index import embeddings, held_vectors, lru_cache
 from core.scope import Scope
 from core.search import match, read
 from core.search.question import Question
 from core.search.rank import Ranked, Round
-from core.semantic import embed_rows
-from core.synth_core_memory import explain_search
 from tests.store.embedder import Grams
 from tests.store.world import open_db, own_scope
 
@@ -132,7 +130,7 @@ def test_t66_a_search_compares_as_if_one_vector_after_the_other(db: Database, ot
             text = " ".join([chance.choice(words), *(str(chance.random()) for _ in range(chance.choice([2, 2, 150])))])
             say(doer, scope, path, number, text)
             rows[number] = path
-        embed_rows(chance.choice([None, 5]), embedder=Directions(), db=doer, scope=scope)
+        semantic.embed_rows(chance.choice([None, 5]), embedder=Directions(), db=doer, scope=scope)
         for number in chance.sample(sorted(rows), min(len(rows), 3)):
             where: Any = {"interface_path": rows[number], "db": doer, "scope": scope}
             if chance.random() < 0.5:
@@ -140,7 +138,7 @@ def test_t66_a_search_compares_as_if_one_vector_after_the_other(db: Database, ot
             else:
                 delete_chat_message(f"m{number}", **where)
         if chance.random() < 0.5:
-            embed_rows(embedder=Directions(), db=doer, scope=scope)
+            semantic.embed_rows(embedder=Directions(), db=doer, scope=scope)
         text = f"{chance.choice(words)} asked {step}?"
         (asked,) = Directions().embed([text])
         likes = {place: max(cosine(asked, one) for _, one in each) for place, each in stored(db, scope).items()}
@@ -155,7 +153,7 @@ def test_t66_a_search_compares_as_if_one_vector_after_the_other(db: Database, ot
 
 
 def snippets(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) -> list[str]:
-    hits, _ = explain_search(query=query, embedder=embedder, db=db, scope=scope, **more)
+    hits, _ = synth_core_memory.explain_search(query=query, embedder=embedder, db=db, scope=scope, **more)
     return [hit["snippet"] for hit in hits]
 
 
@@ -164,7 +162,7 @@ def test_t66_what_a_fifth_of_all_rows_mean_is_found_whatever_their_number(db: Da
     scope, near = own_scope(), max(1, rows // 5)
     for n in range(rows):
         say(db, scope, "tg/1", n, f"dogs {n}" if n < near else f"other{n} {n}")
-    embed_rows(embedder=Directions(), db=db, scope=scope)
+    semantic.embed_rows(embedder=Directions(), db=db, scope=scope)
     asking = Scope(scope.persona, "tg/1", "tg/7")
     _, added = compared(db, asking, "dogs everywhere")
     assert len(added) >= min(near, read.MOST_ADDED)
@@ -177,10 +175,10 @@ def test_t66_what_was_written_while_it_was_read_counts_once(db: Database) -> Non
     asking = Scope(scope.persona, "tg/1", "tg/7")
     for n in range(10):
         say(db, scope, "tg/1", n, f"other{n} {n}")
-    embed_rows(embedder=Directions(), db=db, scope=scope)
+    semantic.embed_rows(embedder=Directions(), db=db, scope=scope)
     for n in range(10, 15):
         say(db, scope, "tg/1", n, f"dogs {n}")
-    embed_rows(embedder=Directions(), db=db, scope=scope)
+    semantic.embed_rows(embedder=Directions(), db=db, scope=scope)
     db.caches.pop(held_vectors.HELD, None)
     worth, added = compared(db, asking, "dogs here")
     cache = db.caches[held_vectors.HELD]
@@ -201,7 +199,7 @@ def test_t66_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> N
     (wanted,) = Directions().embed([asked])
     last = min(texts, key=lambda text: cosine(wanted, pack_vector(vectors[text]) or b""))
     say(db, scope, "tg/1", 200, last)
-    embed_rows(embedder=Directions(), db=db, scope=scope)
+    semantic.embed_rows(embedder=Directions(), db=db, scope=scope)
     asking = Scope(scope.persona, "tg/1", "tg/7")
     assert snippets(db, asking, asked, Directions(), exclude=["tg/2"]) == [last]
 
@@ -212,7 +210,7 @@ def test_t66_vectors_in_use_are_held_whatever_they_take(db: Database, monkeypatc
         for n in range(60):
             say(db, scope, "tg/1", n, f"other{n} {n}")
         say(db, scope, "tg/1", 100, "dogs here")
-        embed_rows(embedder=Directions(), db=db, scope=scope)
+        semantic.embed_rows(embedder=Directions(), db=db, scope=scope)
     for most, kept in ((0, 61), (64 * 2**20, 122)):
         monkeypatch.setattr(lru_cache, "MOST_BYTES", most)
         for scope in scopes:
@@ -231,7 +229,7 @@ def test_t66_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
     asking = Scope(scope.persona, "tg/1", "tg/7")
     for n in range(12):
         say(db, scope, "tg/1", n, f"A dog named {n}" if n == 0 else f"Line {n}")
-    embed_rows(embedder=grams, db=db, scope=scope)
+    semantic.embed_rows(embedder=grams, db=db, scope=scope)
     assert snippets(db, asking, "hound?", grams) == ["A dog named 0"]
     where: Any = {"interface_path": "tg/1", "db": other, "scope": scope}
     for n in range(10):
@@ -250,13 +248,13 @@ def test_f46_forgetting_reaches_every_copy_of_a_vector(db: Database, other: Data
     for n, text in enumerate(["A dog in a closed room", "Rain there", "Soup there"]):
         say(db, closed, "tg/9", n, text)
     say(db, scope, "tg/1", 10, "Nothing else")
-    embed_rows(embedder=grams, db=db, scope=scope)
+    semantic.embed_rows(embedder=grams, db=db, scope=scope)
     for handle in (db, other):
         handle.caches.pop(held_vectors.HELD, None)
         assert snippets(handle, closed, "hound?", grams) == ["A dog in a closed room"]
         assert held_bytes(handle) > 0
     ids = {one for each in stored(db, scope).values() for one, _ in each}
-    forget(conversation="tg/9", db=db, scope=scope)
+    forgetting.forget(conversation="tg/9", db=db, scope=scope)
     assert len(stored(db, scope)) == 1
     (left,) = {one for each in stored(db, scope).values() for one, _ in each}
     for table in (search_vector, search_vector_gone, search_vector_version):

@@ -8,20 +8,18 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from core import privacy, prompt_engine, synth_core_memory
 from core.database.engine import Database
 from core.database.schema import memories as table
 from core.database.schema import tags
 from core.db import insert_memory
 from core.errors import MessageError, StoreWriteError
-from core.privacy import set_privacy
-from core.prompt_engine import set_hook
 from core.scope import Scope, use_scope
-from core.synth_core_memory import silently_record_memory
 from tests.store.world import NOW, count, index_differences, insert_item, open_db, own_scope, rows_of
 
 
 def record(db: Database, scope: Scope, text: Any, response: Any = "Noted.", **more: Any) -> Any:
-    return silently_record_memory(text, response, scope=scope, db=db, **more)
+    return synth_core_memory.silently_record_memory(text, response, scope=scope, db=db, **more)
 
 
 def test_t48_all_columns_as_named(db: Database, scope: Scope) -> None:
@@ -46,11 +44,11 @@ def test_t48_the_voice_path_and_blank_texts(db: Database, scope: Scope) -> None:
 
 def test_g5_a_text_named_scope_is_the_label(db: Database, scope: Scope) -> None:
     with use_scope(scope):
-        silently_record_memory("I like tea", "ok", None, "kitchen", db=db)
-    silently_record_memory("I like rain", "ok", scope=scope, label="garden", db=db)
+        synth_core_memory.silently_record_memory("I like tea", "ok", None, "kitchen", db=db)
+    synth_core_memory.silently_record_memory("I like rain", "ok", scope=scope, label="garden", db=db)
     assert [r.scope for r in rows_of(db, table, scope.persona)] == ["kitchen", "garden"]
     with pytest.raises(MessageError, match="scope is of type int"):
-        silently_record_memory("x", "y", scope=7, db=db)  # type: ignore[arg-type]
+        synth_core_memory.silently_record_memory("x", "y", scope=7, db=db)  # type: ignore[arg-type]
 
 
 def test_t50_said_again_is_one_row_with_the_new_time(db: Database, scope: Scope) -> None:
@@ -89,24 +87,24 @@ def test_g2_what_is_captured_is_saved_by_the_hook(db: Database, scope: Scope) ->
         saved.append((content, author, source, tags, scope))
         return 41 + len(saved)
 
-    set_hook("save", own)
+    prompt_engine.set_hook("save", own)
     made = record(db, scope, "I like kale")
     assert (made.stored, made.id) == (True, 42)
     assert saved == [("I like kale", "synth", "chat", ["auto", "interazione"], "general")]
-    set_hook("save", None)
+    prompt_engine.set_hook("save", None)
     assert record(db, scope, "I like kale").reason == ""
 
 
 def test_t52_privacy_levels(db: Database, scope: Scope) -> None:
     ann = replace(scope, participant="tg/ann")
     for level in ("partial", "full"):
-        set_privacy("tg/ann", level, db=db, scope=scope)
+        privacy.set_privacy("tg/ann", level, db=db, scope=scope)
         assert record(db, ann, "I like tea") == (False, None, "privacy")
         assert count(db, table, scope.persona) == 0
     assert insert_item(db, ann, "for a while", tier="session").reason == "privacy"
-    set_privacy("tg/ann", "partial", db=db, scope=scope)
+    privacy.set_privacy("tg/ann", "partial", db=db, scope=scope)
     assert insert_item(db, ann, "for a while", tier="session").stored
-    set_privacy("tg/ann", "none", db=db, scope=scope)
+    privacy.set_privacy("tg/ann", "none", db=db, scope=scope)
     assert record(db, ann, "I like tea").stored
 
 

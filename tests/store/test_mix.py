@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core import privacy, synth_core_memory
 from core.ai_diary import add_diary_entry, cleanup_old_entries, unarchive_entries
 from core.chat_history_cache import clear_chat_history, delete_chat_message, edit_chat_message, save_chat_message
+from core.database import schema
 from core.database.engine import Database
-from core.database.schema import ai_diary, chat_history_cache, tags
-from core.database.schema import memories as memory_table
-from core.privacy import link_participants, set_conversation_privacy, unlink_participant
 from core.scope import Scope
-from core.synth_core_memory import silently_record_memory
 from tests.store.world import NOW, index_differences, own_scope, remove_items, rows_of
 
 pytestmark = pytest.mark.dialects
@@ -37,8 +35,8 @@ actions = st.lists(
 def do(db: Database, scope: Scope, action: str, path: str, text: str, number: int) -> None:  # noqa: C901 - one branch each
     given: dict[str, Any] = {"db": db, "scope": scope}
     own = replace(scope, conversation=path, participant=f"tg/{number}")
-    said = rows_of(db, chat_history_cache, scope.persona)
-    kept, noted = rows_of(db, memory_table, scope.persona), rows_of(db, ai_diary, scope.persona)
+    said = rows_of(db, schema.chat_history_cache, scope.persona)
+    kept, noted = rows_of(db, schema.memories, scope.persona), rows_of(db, schema.ai_diary, scope.persona)
     if action == "say":
         save_chat_message(path, f"{text} {number}", sender_id=str(number), timestamp=NOW, **given)
     elif action == "fail":
@@ -59,7 +57,7 @@ def do(db: Database, scope: Scope, action: str, path: str, text: str, number: in
     elif action == "clear":
         clear_chat_history(path, **given)
     elif action == "keep":
-        silently_record_memory(text, "ok", [text, "t"], own, db=db)
+        synth_core_memory.silently_record_memory(text, "ok", [text, "t"], own, db=db)
     elif action == "forget" and kept:
         remove_items(db, scope.persona, [kept[number % len(kept)].id])
     elif action == "note":
@@ -69,11 +67,11 @@ def do(db: Database, scope: Scope, action: str, path: str, text: str, number: in
     elif action == "new":
         unarchive_entries([r.id for r in noted[:number]], **given)
     elif action == "turn":
-        set_conversation_privacy(path, ("public", "direct", "restricted")[number % 3], **given)  # type: ignore[arg-type]
+        privacy.set_conversation_privacy(path, ("public", "direct", "restricted")[number % 3], **given)  # type: ignore[arg-type]
     elif action == "link":
-        link_participants("tg/1", f"tg/{number}", **given)
+        privacy.link_participants("tg/1", f"tg/{number}", **given)
     elif action == "part":
-        unlink_participant(f"tg/{number}", **given)
+        privacy.unlink_participant(f"tg/{number}", **given)
 
 
 @pytest.mark.slow
@@ -92,8 +90,8 @@ def _check(db: Database, todo: list[tuple[str, str, str, int]]) -> None:
         do(db, scope, *action)
     assert index_differences(db, scope.persona) == []
     uses: dict[str, int] = {}
-    for table, column in ((memory_table, "tags"), (ai_diary, "context_tags")):
+    for table, column in ((schema.memories, "tags"), (schema.ai_diary, "context_tags")):
         for row in rows_of(db, table, scope.persona):
             for tag in json.loads(getattr(row, column)):
                 uses[tag] = uses.get(tag, 0) + 1
-    assert {r.tag: r.uses for r in rows_of(db, tags, scope.persona) if r.uses} == uses
+    assert {r.tag: r.uses for r in rows_of(db, schema.tags, scope.persona) if r.uses} == uses

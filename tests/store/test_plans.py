@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from core import ai_diary, chat_history_cache, privacy, synth_tagging
+from core import ai_diary, chat_history_cache, conversations, privacy, prompt_engine, synth_tagging
 from core.access.load import load_snapshot
 from core.access.view import Request
 from core.config import Settings
-from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.database.schema import TABLES
-from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.databases import watched
@@ -159,7 +157,7 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
         "words": (lambda: search(keywords=["w1723", "w1234"], ranking="relevance", **own), words),
         "words, newest first": (lambda: search(keywords=["w1234", "234"], ranking="recency", **own), {}),
         "search by tags": (lambda: search(tags=["t5", "t101"], **own), words),
-        "a prompt": (lambda: build_json_prompt(message, **person), prompt),
+        "a prompt": (lambda: prompt_engine.build_json_prompt(message, **person), prompt),
         "a direct message: the servers where the person has spoken": (
             lambda: load_snapshot(db, DIRECT, Request(is_prompt=True), **spoken),
             {chat: {"ix_chat_participant"}, **by_conversation},
@@ -196,7 +194,7 @@ def test_d2_a_word_of_a_segment_is_looked_up_by_its_whole_key(db: Database) -> N
 def test_d2_the_newest_other_conversations_are_read_without_sorting(db: Database) -> None:
     message = {"message_id": "x", "date": NOW, "text": "hello", "interface_path": "tg/7"}
     with catching(db) as caught:
-        build_json_prompt(message, scope=SERVER, db=db)
+        prompt_engine.build_json_prompt(message, scope=SERVER, db=db)
     with db.engines()[0].connect() as connection:
         word = "EXPLAIN" if connection.dialect.is_mariadb else "EXPLAIN FORMAT=TRADITIONAL"
         sent = [(f"{word} {each.statement}", tuple(each.values)) for each in caught]
@@ -214,7 +212,7 @@ def test_d2_the_diary_of_a_prompt_is_read_by_time_without_statistics(fresh_migra
     for scope in (PERSON, Scope(PERSONA)):  # two audiences, of which an index has no order by time
         ai_diary.add_diary_entry("tea", timestamp=NOW, db=empty, scope=scope)
     with catching(empty) as caught:
-        build_json_prompt(message, scope=PERSON, db=empty)
+        prompt_engine.build_json_prompt(message, scope=PERSON, db=empty)
     (read,) = [each for each in caught if "ai_diary.personal_thought" in each.statement]
     accesses = [access for access in explain(empty, *read) if access.table == "ai_diary"]
     assert accesses == [Access("ai_diary", "ix_diary_audience", "SEARCH")]
@@ -227,7 +225,7 @@ def test_d2_equal_memories_are_looked_up_by_their_digest_without_statistics(fres
     empty = open_db(fresh_migrated_url)
     with catching(empty) as caught:
         silently_record_memory("I like tea", db=empty, scope=DIRECT)
-        add_saved_memory("I like tea", db=empty, scope=DIRECT)
+        conversations.add_saved_memory("I like tea", db=empty, scope=DIRECT)
     sent = [each for each in caught if re.search(r"WHERE .*content_hash\b", each.statement, re.DOTALL)]
     accesses = [access for each in sent for access in explain(empty, *each)]
     assert accesses == [Access("memories", "ix_memories_content", "SEARCH")] * 2

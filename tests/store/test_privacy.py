@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from core import lifelong, privacy, short_term, transfer
+from core import conversations, lifelong, privacy, short_term, transfer
 from core.access import table_conversations
 from core.ai_diary import add_diary_entry
 from core.calls.call import Call
 from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
-from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.database.rows import read_object
 from core.database.schema import ai_diary, chat_history_cache
@@ -55,7 +54,7 @@ def test_f20_an_operator_lists_what_was_set(db: Database, scope: Scope) -> None:
     rooms = {"tg/open": "public", "tg/staff": "public", "tg/-5": "public", "tg/8": "direct", "web/own": "separate"}
     for key, kind in rooms.items():
         here = replace(scope, conversation=key, participant="tg/8", server="s1" if key == "tg/staff" else "")
-        add_saved_memory("tea", db=db, scope=replace(here, privacy=kind))  # type: ignore[arg-type]
+        conversations.add_saved_memory("tea", db=db, scope=replace(here, privacy=kind))  # type: ignore[arg-type]
     privacy.set_conversation_privacy("tg/staff", "restricted", db=db, scope=replace(scope, server="s1"))
     privacy.set_conversation_local_only("tg/-5", db=db, scope=scope)
     rows = privacy.list_privacy(db=db, scope=scope)
@@ -253,7 +252,7 @@ def test_f21_a_write_that_waits_for_its_conversation_obeys_a_level_set_meanwhile
 
     monkeypatch.setattr(table_conversations, "ensure", ensure_late)
     if kind == "saved":
-        assert add_saved_memory("my secret", **say).reason == "privacy"
+        assert conversations.add_saved_memory("my secret", **say).reason == "privacy"
     elif kind == "fact":
         assert lifelong.add_facts_with_meta(["my secret"], **say).reason == "privacy"
     elif kind == "import":

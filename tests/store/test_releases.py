@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import forgetting, jobs, relationships, short_term, stories, synth_tagging, tokens, values
+from core import forgetting, jobs, relationships, semantic, short_term, stories, synth_tagging, tokens, values
 from core.chat_history_cache import save_chat_message
 from core.database.engine import Database
 from core.database.schema import TABLES
 from core.db import check_server, migrate
 from core.prompt_engine import build_messages
 from core.scope import Scope
-from core.semantic import count_vectors
 from core.synth_core_memory import search_memories
 from core.tokens.shapes import write_token
 from tests import release_file
@@ -111,7 +110,7 @@ def test_d31_what_a_release_kept_beside_messages_is_as_it_was(release: Database)
     assert cat["aliases"] == ["kitty"] and "music" in cat["links"]
     (value,) = values.open_values(**by).list_below(("notes",))
     assert value.value == '{"boat": "Seagull"}'
-    assert set(count_vectors(**by)) == {"letters"}
+    assert set(semantic.count_vectors(**by)) == {"letters"}
     (token,) = tokens.list_tokens(db=release, scope=DIRECT)
     found = tokens.find_token(write_token(token["id"], SECRET), db=release)
     assert found is not None and found.participant == ANN

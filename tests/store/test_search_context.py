@@ -7,12 +7,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from core import chat_history_cache, forgetting, synth_core_memory
 from core.calls import defaults
-from core.chat_history_cache import edit_chat_message
 from core.config import Settings
 from core.database.engine import Database
 from core.db import insert_memory, reindex
-from core.forgetting import forget
 from core.index.entries import Calendar
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
@@ -20,7 +19,6 @@ from core.scope import Scope
 from core.search import rank
 from core.search.ranking.weights import WEIGHTS
 from core.search.rounds import MOST_OUTSIDE
-from core.synth_core_memory import search_memories
 from tests.databases import traced
 from tests.store.search_world import DEFAULTS, ago, explain, find, ids, memory, ranked, said
 from tests.store.test_search_packed import pack
@@ -636,13 +634,13 @@ def test_t62_the_days_of_a_text_follow_when_it_is_edited_forgotten_and_indexed(o
     item = insert_memory("The dentist is tomorrow", "Ann", "chat", [], db=db, scope=scope, settings=DEFAULTS)
     asked = "What do I have tomorrow?"
     assert set(ask(db, scope, asked)[0]) == {"Tomorrow I see the vet", "The dentist is tomorrow"}
-    edit_chat_message(row, "In three days I see the vet", db=db, scope=scope, settings=DEFAULTS)
+    chat_history_cache.edit_chat_message(row, "In three days I see the vet", db=db, scope=scope, settings=DEFAULTS)
     assert ids(find(db, scope, query=asked)) == [item]
     assert ask(db, scope, "What do I have in three days?")[0] == ["In three days I see the vet"]
     assert index_differences(db, scope.persona) == []
     reindex(db)
     assert verify_index(db) == [] and ask(db, scope, "What do I have in three days?")[0] != []
-    forget(db=db, scope=scope, conversation="tg/1")
+    forgetting.forget(db=db, scope=scope, conversation="tg/1")
     assert ask(db, scope, "What do I have in three days?")[0] == []
 
 
@@ -672,7 +670,7 @@ def test_t62_a_line_is_found_for_the_days_that_it_names_in_the_askers_zone(
 ) -> None:
     """The index has one zone: in another, an evening or a morning has another date, and `tomorrow` another day."""
     monkeypatch.setattr(defaults.process, "settings", {"TIMEZONE": server})
-    search_memories(query="anything?", db=db, scope=scope)
+    synth_core_memory.search_memories(query="anything?", db=db, scope=scope)
     first, theirs, calendar = NOW - timedelta(days=2), Settings(timezone=zone), Calendar(zone, DEFAULTS.languages)
     for number, hour in enumerate(range(3, 48, 10), ABROAD.index((server, zone))):
         at = first + timedelta(hours=hour)
@@ -691,7 +689,7 @@ def test_t62_a_line_is_found_for_the_days_that_it_names_in_the_askers_zone(
         for asked, name in (("this week", "2026-W11"), ("this month", "2026-03")):
             found, _ = ask(db, scope, f"What is on {asked}?", settings=theirs, limit=20)
             assert {text for text in PLANNED if name in about[text]} <= set(found), (at, asked)
-        forget(db=db, scope=scope, conversation="tg/1")
+        forgetting.forget(db=db, scope=scope, conversation="tg/1")
 
 
 @pytest.mark.parametrize("packed", [124, 125])
@@ -705,7 +703,7 @@ def test_d14_packing_does_not_change_where_a_session_ends(own_db: Database, scop
     rows += said(db, scope, lines[packed:])
     for changed in ([], rows[40:43]):
         for row in changed:
-            edit_chat_message(row, "I saw no lamp at all", db=db, scope=scope)
+            chat_history_cache.edit_chat_message(row, "I saw no lamp at all", db=db, scope=scope)
         before = find(db, scope, query="What about my dentist appointment?", limit=20)
         reindex(db=db)
         assert find(db, scope, query="What about my dentist appointment?", limit=20) == before

@@ -17,7 +17,6 @@ from core.database.sources import CHAT, MEMORIES
 from core.db import check_server, forget, pack_index, reindex
 from core.index import indexed, lru_cache, packing, segment, state
 from core.index.entries import TERMS_PER_ROW, Calendar, Stored, calendar_of, place_of, read_audience
-from core.index.packing import count_differences
 from core.index.shapes import PARTIAL, Entry
 from core.index.table import PACK_FROM
 from core.privacy import set_conversation_privacy
@@ -336,7 +335,7 @@ def test_f85_an_unreadable_index_row_hides_no_other(db: Database, scope: Scope, 
     change = f"UPDATE search_fresh SET {column} = ? WHERE row_id = {spoilt}"
     db.transaction(lambda c: c.exec_driver_sql(change, (value,)), source="test")
     assert whole in ids(find(db, scope, query="Where is the tofu?"))
-    assert count_differences(db)["memories"] == 1
+    assert packing.count_differences(db)["memories"] == 1
     (audience,) = audiences_of(db, scope)
     db.transaction(lambda c: packing.pack_fresh(c, audience), source="test")
     expected = [whole, spoilt] if column in ("content", "digest") else [whole]
@@ -357,7 +356,7 @@ def test_d16_a_lost_index_is_found_by_the_check_and_built_anew(db: Database, sco
     assert reindex(db) == 201
     assert verify_index(db) == [] and ids(find(db, scope, keywords=["tofu"], limit=20)) == before
     assert ids(find(db, scope, tags=["cat"])) == [row]
-    assert count_differences(db) == dict.fromkeys(("memories", "ai_diary", "chat_history_cache"), 0)
+    assert packing.count_differences(db) == dict.fromkeys(("memories", "ai_diary", "chat_history_cache"), 0)
 
 
 def test_d16_a_large_index_is_built_part_by_part(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:

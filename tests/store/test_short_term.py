@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, update
 
-from core import short_term
+from core import privacy, short_term
 from core.access import table_participants as participants
 from core.chat_history_cache import delete_chat_message, edit_chat_message, load_chat_history, save_chat_message
 from core.config import Settings
@@ -20,7 +20,6 @@ from core.database.engine import Database
 from core.database.schema import audiences, conversations, short_term_memories
 from core.database.schema import participants as participants_table
 from core.errors import MessageError, StoreWriteError
-from core.privacy import link_participants, set_conversation_privacy, set_privacy
 from core.scope import Scope, use_scope
 from core.short_term import rules as short_term_rules
 from core.short_term import table as short_term_table
@@ -105,7 +104,7 @@ def test_m1_a_turn_is_not_failed_by_the_store(tmp_path: Any) -> None:
 
 @pytest.mark.engines("sqlite")
 def test_m2_nothing_is_written_and_why_in_this_order(world: World) -> None:
-    set_privacy("tg/ann", "full", **world.given())
+    privacy.set_privacy("tg/ann", "full", **world.given())
     empty: dict[str, Any] = {"is_stop_response": True, "messages": [], "user": "tg/ann", "responses": []}
     for switch, fixed, reason in (
         ("", None, "stop"), ("is_stop_response", False, "no_messages"), ("messages", ["hi"], "no_response"),
@@ -337,7 +336,7 @@ def test_m18_a_named_thread_follows_its_channel(world: World) -> None:
     (early,) = rows_of(world.db, conversations, world.scope.persona, conversations.c.conversation_key == "tg/early")
     assert early.is_private == 1
     assert [each["channel"] for each in world.context(channel="tg/x")] == ["tg/late", "tg/open"]
-    set_conversation_privacy("tg/open", "restricted", **world.given())
+    privacy.set_conversation_privacy("tg/open", "restricted", **world.given())
     assert world.context(channel="tg/x") == []
     world.summary("in the thread", channel="tg/late")
     assert [each["channel"] for each in world.context(channel="tg/late")] == ["tg/late"]
@@ -395,7 +394,7 @@ def test_m27_clearing_counts_what_is_gone(world: World) -> None:
     world.turn("tg/u10", "c1")
     world.turn("tg/u1", "c1", "s10")
     world.turn("tg/u11", "c1")
-    link_participants("tg/u11", "tg/u1", **world.given())
+    privacy.link_participants("tg/u11", "tg/u1", **world.given())
     # The room c1 of s10 is another one, and u11 is the same person.
     assert short_term.clear_by_user("tg/u1", **world.given()) == 5 and world.of_user("tg/u11") == []
     assert channels(world.of_user("tg/u10")) == ["c1"]
@@ -416,8 +415,8 @@ def test_m28_f22_full_privacy_takes_out_what_is_theirs(world: World) -> None:
     lines = [{"content": f"{name} {n}", "sender_id": name} for n, name in enumerate(["anna", "bobby"] * 4 + ["bobby"])]
     world.turn("tg/bobby", "tg/c1", messages=lines)
     world.summary(user="tg/bobby", channel="tg/c1")
-    link_participants("tg/anna", "discord/anna", **world.given())
-    assert set_privacy("discord/anna", "full", **world.given())["removed"] == {"short_term_memories": 2}
+    privacy.link_participants("tg/anna", "discord/anna", **world.given())
+    assert privacy.set_privacy("discord/anna", "full", **world.given())["removed"] == {"short_term_memories": 2}
     left = world.rows()
     assert [(r.participant_key, r.summary, r.messages.count('"content"')) for r in left] == [("tg/bobby", None, 6)]
     assert "anna" not in str([r.messages for r in left])
@@ -429,7 +428,7 @@ def test_m28_f22_full_privacy_takes_out_what_is_theirs(world: World) -> None:
     assert world.summary(user="tg/anna", channel="tg/c1")[2] == "privacy"
     # An entry of which nothing is left goes.
     world.turn("tg/bobby", "tg/c7", messages=[{"content": "bobby", "sender_id": "bobby"}])
-    assert set_privacy("tg/bobby", "full", **world.given())["removed"]["short_term_memories"] == 2
+    assert privacy.set_privacy("tg/bobby", "full", **world.given())["removed"]["short_term_memories"] == 2
     assert world.rows() == []
 
 
@@ -437,7 +436,7 @@ def test_m28_an_answer_to_who_turns_private_goes_with_their_lines(world: World) 
     answer = {"role": "assistant", "content": "Anna lives in Oslo.", "triggered_by": "tg/anna"}
     world.turn("tg/bobby", "tg/c1", messages=[answer, {"content": "ok", "sender_id": "bobby"}])
     assert said(world.of_user("tg/bobby")[0]) == ["Anna lives in Oslo.", "ok", "re hello"]
-    set_privacy("tg/anna", "full", **world.given())
+    privacy.set_privacy("tg/anna", "full", **world.given())
     assert said(world.of_user("tg/bobby")[0]) == ["ok", "re hello"]
     assert world.turn("tg/anna", messages=[{"content": "ok", "sender_id": "bobby"}]) == (0, "privacy")
 
@@ -479,13 +478,13 @@ def test_f85_a_level_is_set_beside_lines_that_cannot_be_read(world: World) -> No
     broken = update(short_term_memories).where(short_term_memories.c.participant_key == "tg/dan")
     lines = [{"role": "user", "content": "hm", "who": ["a"]}]
     world.db.transaction(lambda connection: connection.execute(broken.values(messages=lines)), source="a test")
-    assert set_privacy("tg/eve", "full", **world.given())["removed"] == {"short_term_memories": 1}
+    assert privacy.set_privacy("tg/eve", "full", **world.given())["removed"] == {"short_term_memories": 1}
 
 
 def test_f20_a_turn_notes_nobody_at_level_full(world: World) -> None:
     """The level applies to every persona; one set for another must not leave the name here."""
     fay = {"messages": [{"content": "hi", "sender_id": "fay", "sender_name": "Fay"}], "user_name": "Fay"}
-    set_privacy("tg/fay", "full", **World(world.db).given())
+    privacy.set_privacy("tg/fay", "full", **World(world.db).given())
     assert world.turn("tg/fay", "tg/c1", **fay) == (0, "privacy")
     assert rows_of(world.db, participants_table, world.scope.persona) == []
 
@@ -493,11 +492,11 @@ def test_f20_a_turn_notes_nobody_at_level_full(world: World) -> None:
 def test_f24_people_nobody_knows_have_the_default_level(db: Database) -> None:
     world = World(db, Settings(privacy_default="full"))
     assert world.turn("tg/new", "tg/c1") == (0, "privacy")
-    set_privacy("tg/known", "none", **world.given())
+    privacy.set_privacy("tg/known", "none", **world.given())
     lines = [{"content": "mine", "sender_id": "known"}, {"content": "theirs", "sender_id": "stranger"}]
     assert world.turn("tg/known", "tg/c1", messages=lines) == (1, "")
     assert said(world.of_user("tg/known")[0]) == ["mine", "re hello"]
-    set_privacy("tg/gus", "none", **World(world.db).given())  # known elsewhere
+    privacy.set_privacy("tg/gus", "none", **World(world.db).given())  # known elsewhere
     assert world.turn("tg/gus", "tg/c1") == (1, "")
     assert channels(world.of_user("tg/gus")) == ["tg/c1"]
 
@@ -532,7 +531,7 @@ def test_m28_who_turns_private_waits_for_a_turn_under_way(world: World, monkeypa
 
     monkeypatch.setattr(short_term_table, "hold_place", slow)
     turn = threading.Thread(target=lambda: world.turn("tg/new", "tg/c1"))
-    private = threading.Thread(target=lambda: set_privacy("tg/new", "full", **world.given()))
+    private = threading.Thread(target=lambda: privacy.set_privacy("tg/new", "full", **world.given()))
     turn.start()
     assert under_way.wait(60)
     private.start()

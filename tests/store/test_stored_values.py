@@ -12,19 +12,14 @@ from typing import Any
 
 import pytest
 
-from core import prompt_engine
-from core.chat_history_cache import save_message
-from core.database import stored_values
+from core import chat_history_cache, lifelong, prompt_engine, transfer
+from core.database import schema, schema_base, stored_values
 from core.database.dialects import Decimal, JsonText, Key, StoredBytes, StoredText, Time, Whole
 from core.database.engine import Database
-from core.database.schema import ai_diary, chat_history_cache, memories
-from core.database.schema_base import metadata
 from core.db import check_server, insert_memory, open_database
 from core.errors import ItemNotFoundError, MessageError, TransferError
-from core.lifelong import search_items
 from core.scope import Scope
 from core.synth_core_memory import search_memories
-from core.transfer import export_items
 from tests.databases import traced, watched
 from tests.isolation.readers import READERS
 from tests.isolation.world import CANARY, World
@@ -46,13 +41,13 @@ BAD = {
 }
 TYPED = [
     (table, column)
-    for table in metadata.sorted_tables
+    for table in schema_base.metadata.sorted_tables
     for column in table.columns
     if isinstance(column.type, (Whole, Decimal, StoredBytes)) and not table.name.startswith("search_")
 ]
 COLUMNS = [
     (table.name, column.name, name)
-    for table in (memories, ai_diary, chat_history_cache)
+    for table in (schema.memories, schema.ai_diary, schema.chat_history_cache)
     for column in table.columns
     for name, (_, kinds) in BAD.items()
     if isinstance(column.type, kinds) and column.name != "persona_id"
@@ -66,7 +61,7 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with opened(path) as db:
         for number in range(2):
             insert_memory(f"memory {number} of tea", "ann", "chat", ["tea"], HERE, db=db, metadata={"a": 1})
-            save_message({**said, "text": f"message {number} of tea"}, db=db, scope=HERE)
+            chat_history_cache.save_message({**said, "text": f"message {number} of tea"}, db=db, scope=HERE)
     return path
 
 
@@ -104,9 +99,9 @@ def test_f85_one_unreadable_value_hides_no_other_row(file: Path, table: str, col
 def test_f85_an_export_has_every_item_beside_one_without_a_readable_importance(file: Path, value: Any) -> None:
     spoil(file, "memories", "importance", value)
     with opened(file) as db:
-        text = "".join(export_items(db=db, scope=HERE))
+        text = "".join(transfer.export_items(db=db, scope=HERE))
         assert "memory 0 of tea" in text and "memory 1 of tea" in text
-        assert {item["importance"] for item in search_items(db=db, scope=HERE)["items"]} == {0.0, 0.5}
+        assert {item["importance"] for item in lifelong.search_items(db=db, scope=HERE)["items"]} == {0.0, 0.5}
 
 
 @pytest.mark.engines("sqlite")

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
+from core.database import schema
 from core.database.engine import Database
-from core.database.schema import counters, tag_aliases, tag_links
-from core.database.schema import tags as table
 from core.scope import Scope
 from core.shapes import Vocabulary
 from core.synth_tagging import add_alias, add_tag, expand_tags, link_tags, list_tags
@@ -68,7 +67,7 @@ def test_t15_add_tag_answers(db: Database, scope: Scope) -> None:
     assert add(" Ｐizza  NIGHT\n") == (True, None, "") and add("pizza night") == (False, None, "duplicate")
     assert [add(blank).reason for blank in (" ", None, "")] == ["empty"] * 3
     assert add("a" * 300).reason == "too_long" and "300 bytes" in add("a" * 300).notes[0]
-    assert [r.tag for r in rows_of(db, table, scope.persona)] == ["pizza night"]
+    assert [r.tag for r in rows_of(db, schema.tags, scope.persona)] == ["pizza night"]
 
 
 def test_t15_aliases_do_not_chain_and_are_no_tags(db: Database, scope: Scope) -> None:
@@ -81,18 +80,18 @@ def test_t15_aliases_do_not_chain_and_are_no_tags(db: Database, scope: Scope) ->
     refused = alias("dog", "cat")
     assert refused.reason == "refused" and "is a tag already" in refused.notes[0]
     assert alias(" ", "cat").reason == "refused" == alias("cat", "cat").reason
-    assert [(r.alias, r.tag) for r in rows_of(db, tag_aliases, scope.persona)] == [("kitty", "cat")]
+    assert [(r.alias, r.tag) for r in rows_of(db, schema.tag_aliases, scope.persona)] == [("kitty", "cat")]
     assert alias("kitty", "dog").stored, "an alias may come to stand for another tag"
-    assert [(r.alias, r.tag) for r in rows_of(db, tag_aliases, scope.persona)] == [("kitty", "dog")]
+    assert [(r.alias, r.tag) for r in rows_of(db, schema.tag_aliases, scope.persona)] == [("kitty", "dog")]
 
 
 def test_t15_links_are_checked(db: Database, scope: Scope) -> None:
     for a, b, weight in (("a", "A", 1), *(("a", "b", wrong) for wrong in (0, 10.1, True, "x")), (" ", "b", 1)):
         refused = linked(db, scope, a, b, weight)
         assert refused.reason == "refused" and refused.notes
-    assert count(db, tag_links, scope.persona) == count(db, table, scope.persona) == 0
+    assert count(db, schema.tag_links, scope.persona) == count(db, schema.tags, scope.persona) == 0
     assert linked(db, scope, "a", "b", 10).stored and linked(db, scope, "B", "a", 2.5).stored
-    assert [r.weight for r in rows_of(db, tag_links, scope.persona)] == [2.5], "one link, its weight replaced"
+    assert [r.weight for r in rows_of(db, schema.tag_links, scope.persona)] == [2.5], "one link, its weight replaced"
     assert {t["tag"]: t["links"] for t in list_tags(db=db, scope=scope)} == {"a": {"b": 2.5}, "b": {"a": 2.5}}
 
 
@@ -105,7 +104,7 @@ def test_t15_a_vocabulary_belongs_to_one_persona(db: Database, scope: Scope) -> 
 
 def test_d13_the_version_rises_with_new_tags_aliases_and_links_only(db: Database, scope: Scope) -> None:
     def read_version() -> int:
-        return sum(row.value for row in rows_of(db, counters, scope.persona) if row.name == tags.VERSION)
+        return sum(row.value for row in rows_of(db, schema.counters, scope.persona) if row.name == tags.VERSION)
 
     versions = [read_version()]
 

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import tokens
+from core import forgetting, tokens
 from core.database.engine import Database
 from core.database.schema import access_tokens
 from core.errors import MessageError, ScopeError, StoreReadError
-from core.forgetting import forget
 from core.scope import Scope
 from core.tokens import shapes, table
 from core.tokens.shapes import AccessToken
@@ -91,8 +90,8 @@ def test_r12_what_is_no_token_is_not_made(db: Database) -> None:
 
 def test_r7_a_person_who_is_forgotten_has_no_token_any_more(db: Database) -> None:
     hers, his = (tokens.add_token(db=db, scope=Scope("iris", participant=who)) for who in ("web/ann", "web/bob"))
-    assert forget(participant="web/ann", dry_run=True, db=db, scope=Scope("iris"))["access_tokens"] == 1
-    assert forget(participant="web/ann", db=db, scope=Scope("iris"))["access_tokens"] == 1
+    assert forgetting.forget(participant="web/ann", dry_run=True, db=db, scope=Scope("iris"))["access_tokens"] == 1
+    assert forgetting.forget(participant="web/ann", db=db, scope=Scope("iris"))["access_tokens"] == 1
     assert tokens.find_token(hers["token"], db=db) is None
     assert tokens.find_token(his["token"], db=db) is not None
 

@@ -11,7 +11,6 @@ from core.database.sources import CHAT
 from core.db import forget
 from core.errors import MessageError
 from core.scope import Scope
-from core.transcripts import save_transcript
 from tests.spec.proxy_world import chat
 from tests.store.world import rows_of, run_at_once
 
@@ -28,23 +27,23 @@ def lines(db: Database, scope: Scope = ANN) -> list[str]:
 
 
 def test_r17_a_list_is_stored_once_however_it_comes(db: Database) -> None:
-    assert save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN) == (4, 0, 0)
-    assert save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN) == (0, 0, 0)
-    assert save_transcript(chat("c", "d", "e"), "f", db=db, scope=ANN) == (2, 0, 0)
-    assert save_transcript(chat("a", "b", "c", "d", "e!"), "g", db=db, scope=ANN) == (0, 1, 1)
+    assert transcripts.save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN) == (4, 0, 0)
+    assert transcripts.save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN) == (0, 0, 0)
+    assert transcripts.save_transcript(chat("c", "d", "e"), "f", db=db, scope=ANN) == (2, 0, 0)
+    assert transcripts.save_transcript(chat("a", "b", "c", "d", "e!"), "g", db=db, scope=ANN) == (0, 1, 1)
     assert lines(db) == ["a", "b", "c", "d", "e!", "g"]
-    assert save_transcript(chat("0", "00", "a", "b", "c"), db=db, scope=ANN) == (2, 0, 0)
+    assert transcripts.save_transcript(chat("0", "00", "a", "b", "c"), db=db, scope=ANN) == (2, 0, 0)
     assert lines(db)[:4] == ["0", "00", "a", "b"]
 
 
 def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(db: Database) -> None:
     versions = [f"version {n}" for n in range(10)]
     for version in versions:
-        save_transcript(chat("Tell me a tale."), version, db=db, scope=ANN)
+        transcripts.save_transcript(chat("Tell me a tale."), version, db=db, scope=ANN)
     assert lines(db) == ["Tell me a tale.", "version 9"]
     row = rows_of(db, CHAT.table, "iris")[-1].id
     assert [each["text"] for each in stories.list_alternatives(row, db=db, scope=ANN)] == versions
-    save_transcript(chat("Tell me a tale.", "version 3", "And then?"), "The end.", db=db, scope=ANN)
+    transcripts.save_transcript(chat("Tell me a tale.", "version 3", "And then?"), "The end.", db=db, scope=ANN)
     assert lines(db) == ["Tell me a tale.", "version 3", "And then?", "The end."]
     assert len(stories.list_alternatives(row, db=db, scope=ANN)) == 10
 
@@ -52,7 +51,7 @@ def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(db: Database) 
 def test_r17_a_single_line_said_again_after_other_turns_is_a_new_turn(db: Database) -> None:
     def say(text: str, *answers: str | None) -> list[tuple[int, int, int]]:
         db.clock.forward(seconds=1)  # type: ignore[attr-defined]
-        return [tuple(save_transcript(chat(text), answer, db=db, scope=ANN)) for answer in answers]
+        return [tuple(transcripts.save_transcript(chat(text), answer, db=db, scope=ANN)) for answer in answers]
 
     say("a", None, "B")
     say("c", None, "D")
@@ -81,7 +80,7 @@ def test_r17_of_the_newest_lines_alone_no_line_and_no_instruction_is_lost(db: Da
     for at in range(0, len(talk), 2):
         db.clock.forward(seconds=1)  # type: ignore[attr-defined]
         for answer in (None, "Fine."):
-            assert save_transcript(chat(*talk[: at + 1][-3:]), answer, db=db, scope=scope)[1:] == (0, 0)
+            assert transcripts.save_transcript(chat(*talk[: at + 1][-3:]), answer, db=db, scope=scope)[1:] == (0, 0)
     assert lines(db, scope) == talk
     instructions = conversations.list_saved_memories(kind="instruction", db=db, scope=scope)
     assert [each["text"] for each in instructions] == asked[:1]
@@ -91,7 +90,7 @@ def test_r17_a_chat_that_begins_like_another_edits_none_of_its_lines(db: Databas
     """Without an id all chats of a person are one conversation."""
     for texts in (("a", "B"), ("c", "D"), ("a", "B", "e", "F"), ("c", "D", "g", "H")):
         db.clock.forward(seconds=1)  # type: ignore[attr-defined]
-        save_transcript(chat(*texts[:-1]), texts[-1], db=db, scope=ANN)
+        transcripts.save_transcript(chat(*texts[:-1]), texts[-1], db=db, scope=ANN)
     assert lines(db) == [*"aBcDeFgH"]
 
 
@@ -99,27 +98,27 @@ def test_r17_in_a_named_conversation_the_first_line_alone_is_answered_anew_or_sa
     """A front end that sends whole chats takes back what followed; a program that sends single lines says it again."""
     whole, single = (Scope("iris", f"web/ann/{n}", "web/ann", privacy="separate") for n in (1, 2))
     for scope, more in ((whole, ("a", "B")), (single, ())):
-        save_transcript(chat("a"), "B", db=db, scope=scope)
+        transcripts.save_transcript(chat("a"), "B", db=db, scope=scope)
         db.clock.forward(seconds=1)  # type: ignore[attr-defined]
-        save_transcript(chat(*more, "c"), "D", db=db, scope=scope)
+        transcripts.save_transcript(chat(*more, "c"), "D", db=db, scope=scope)
         db.clock.forward(seconds=1)  # type: ignore[attr-defined]
         for answer in (None, "E"):
-            save_transcript(chat("a"), answer, db=db, scope=scope)
+            transcripts.save_transcript(chat("a"), answer, db=db, scope=scope)
     assert lines(db, whole) == ["a", "E", "c", "D"] and lines(db, single) == ["a", "B", "c", "D", "a", "E"]
 
 
 def test_r17_several_at_once_store_one_turn(db: Database) -> None:
-    run_at_once([lambda: save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN)] * 6)
+    run_at_once([lambda: transcripts.save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN)] * 6)
     assert lines(db) == ["a", "b", "c", "d"]
 
 
 def test_r17_between_processes_the_ids_of_lines_are_the_same(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     read = transcripts._Transcript._read_stored
-    save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN)
+    transcripts.save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN)
     for answer, came in (("d", (0, 0, 0)), ("e", (0, 0, 1))):
         early: list[Any] = [[]]
         monkeypatch.setattr(transcripts._Transcript, "_read_stored", lambda self, e=early: e.pop() if e else read(self))
-        assert save_transcript(chat("a", "b", "c"), answer, db=db, scope=ANN) == came
+        assert transcripts.save_transcript(chat("a", "b", "c"), answer, db=db, scope=ANN) == came
     monkeypatch.setattr(transcripts._Transcript, "_read_stored", read)
     assert lines(db) == ["a", "b", "c", "e"]
 
@@ -130,9 +129,9 @@ def test_f45_what_was_deleted_does_not_come_back_with_a_list(db: Database, how: 
     room, speakers = Scope("iris", "web/room", "web/ben", privacy="restricted"), ("ben", "ann", "", "ben", "", "ben")
     there = [{"role": "user" if who else "assistant", "content": f"{n}", "name": who}
              for n, who in enumerate(speakers, 1)]  # fmt: skip
-    save_transcript(there[:2], "3", db=db, scope=replace(room, participant="web/ann"))
-    save_transcript(there[:4], "5", db=db, scope=room)
-    save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN)
+    transcripts.save_transcript(there[:2], "3", db=db, scope=replace(room, participant="web/ann"))
+    transcripts.save_transcript(there[:4], "5", db=db, scope=room)
+    transcripts.save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN)
     if how == "message":
         (row,) = rows_of(db, CHAT.table, "iris", CHAT.table.c.message_text == "a")
         chat_history_cache.delete_chat_message(row.id, db=db, scope=ANN)
@@ -140,10 +139,10 @@ def test_f45_what_was_deleted_does_not_come_back_with_a_list(db: Database, how: 
         chat_history_cache.clear_chat_history("web/ann", db=db, scope=ANN)
     else:
         forget(**{how: "web/ann"}, db=db, scope=Scope("iris"))
-    save_transcript(chat("a", "b", "c", "d", "e"), "f", db=db, scope=ANN)
-    save_transcript(chat("a", "b", "c", "d", "e", "f", "g"), "h", db=db, scope=ANN)
+    transcripts.save_transcript(chat("a", "b", "c", "d", "e"), "f", db=db, scope=ANN)
+    transcripts.save_transcript(chat("a", "b", "c", "d", "e", "f", "g"), "h", db=db, scope=ANN)
     assert lines(db) == [*("bcd" if how == "message" else ""), *"efgh"]
-    save_transcript(there, "7", db=db, scope=room)
+    transcripts.save_transcript(there, "7", db=db, scope=room)
     assert lines(db, room) == [*("1" if how == "participant" else "123"), *"4567"]
 
 
@@ -153,7 +152,7 @@ def test_r17_lines_of_others_are_theirs(db: Database) -> None:
         {"role": "user", "content": "one", "name": "1"}, {"role": "assistant", "content": "two"},
         {"role": "user", "content": "three", "name": "2"},
     ]  # fmt: skip
-    save_transcript(messages, "four", name="Ben", persona_name="Iris", db=db, scope=room)
+    transcripts.save_transcript(messages, "four", name="Ben", persona_name="Iris", db=db, scope=room)
     stored = chat_history_cache.load_chat_history("discord/7", db=db, scope=room)
     assert [(each["sender_id"], each["sender_name"], each["text"]) for each in stored] == [
         ("1", "1", "one"), ("self", "Iris", "two"), ("2", "Ben", "three"), ("self", "Iris", "four"),
@@ -163,7 +162,7 @@ def test_r17_lines_of_others_are_theirs(db: Database) -> None:
 @pytest.mark.parametrize("messages", ["text", 7, {"role": "user"}, ["text"], [None]])
 def test_r17_what_is_no_list_of_messages_is_refused(db: Database, messages: Any) -> None:
     with pytest.raises(MessageError):
-        save_transcript(messages, db=db, scope=ANN)
+        transcripts.save_transcript(messages, db=db, scope=ANN)
     with pytest.raises(MessageError):
-        save_transcript([], db=db, scope=Scope("iris"))
-    assert save_transcript([{"role": "user", "content": 7}, {}], "x", db=db, scope=ANN) == (0, 0, 0)
+        transcripts.save_transcript([], db=db, scope=Scope("iris"))
+    assert transcripts.save_transcript([{"role": "user", "content": 7}, {}], "x", db=db, scope=ANN) == (0, 0, 0)

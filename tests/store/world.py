@@ -24,7 +24,6 @@ from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.database import schema
 from core.database.engine import Database
-from core.database.schema import audiences, conversations, search_block, search_fresh, search_gone, search_segment
 from core.database.sources import AI_DIARY, ALL, CHAT, MEMORIES
 from core.index import entries as index_entries
 from core.index import indexed, packing, segment, table
@@ -179,8 +178,8 @@ def _read_once(check: Callable[..., list[str]]) -> Callable[..., list[str]]:
 @_read_once
 def index_differences(db: Database, persona: str) -> list[str]:
     """Return where the search tables differ from what the rows of a persona give, worked out here once more."""
-    mine = {r.audience_id for r in rows_of(db, audiences, persona)}
-    local = {r.conversation_key for r in rows_of(db, conversations, persona) if r.local_only}
+    mine = {r.audience_id for r in rows_of(db, schema.audiences, persona)}
+    local = {r.conversation_key for r in rows_of(db, schema.conversations, persona) if r.local_only}
     entries = []
     for source in ALL:
         chosen = select(source.table).where(source.table.c.persona_id == persona, source.findable)
@@ -202,7 +201,7 @@ def verify_index(db: Database) -> list[str]:
     """Return where the search tables differ from what the rows of everybody give."""
 
     def work(connection: Any) -> tuple[set[int], list[Entry]]:
-        mine = {row[0] for row in connection.execute(select(audiences.c.audience_id))}
+        mine = {row[0] for row in connection.execute(select(schema.audiences.c.audience_id))}
         mine |= {row[0] for table in INDEX_TABLES for row in connection.execute(select(table.c.audience_id))}
         places = [(source, audience) for audience in sorted(mine) for source in ALL]
         return mine, [one for place in places for one in read_audience(connection, *place, calendar_of(db))]
@@ -213,7 +212,7 @@ def verify_index(db: Database) -> list[str]:
         return [f"unreadable: {error}"]
 
 
-INDEX_TABLES = (search_fresh, search_segment, search_block, search_gone)
+INDEX_TABLES = (schema.search_fresh, schema.search_segment, schema.search_block, schema.search_gone)
 
 
 def indexed_rows(db: Database, mine: Collection[int]) -> dict[Place, Entry]:
@@ -232,7 +231,7 @@ def indexed_rows(db: Database, mine: Collection[int]) -> dict[Place, Entry]:
 
 
 def indexed_words(db: Database) -> set[str]:
-    every = {row[0] for row in db.read(select(audiences.c.audience_id), source="audiences")}
+    every = {row[0] for row in db.read(select(schema.audiences.c.audience_id), source="audiences")}
     return {word for one in indexed_rows(db, every).values() for word in one.terms}
 
 
@@ -246,7 +245,7 @@ def _packed(connection: Any, audience: int, number: int, gone: Any) -> dict[Plac
                 held[place][1 if kind == TAG else 2].append(term)
             else:
                 held[place][0][term] = times
-    s = search_segment.c
+    s = schema.search_segment.c
     stored = connection.execute(select(s.terms).where(s.audience_id == audience, s.segment_id == number)).scalar_one()
     text, docs = segment.read_terms(bytes(stored))
     words = text.decode("utf-8", "surrogatepass").strip("\n").split("\n") if len(docs) else []
