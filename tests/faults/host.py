@@ -152,10 +152,6 @@ def _stream(host: _Program, path: str, text: str, more: dict[str, Any]) -> int:
     return 1
 
 
-def _cycle(host: _Program, path: str, text: str, more: dict[str, Any]) -> None:
-    consolidate_history(path, **more)
-
-
 def _import(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
     file = host.folder / "chat.jsonl"
     line = {"conversation": "old", "session": 1, "id": f"{host.name}-{host.number}", "speaker": "Ann", "text": text}
@@ -192,7 +188,7 @@ KINDS: dict[str, Callable[[_Program, str, str, dict[str, Any]], Any]] = {
     "end": lambda host, path, text, more: conversations.add_recent_conversation(**more).id,
     "person": _person,
     "stream": _stream,
-    "cycle": _cycle,
+    "cycle": lambda host, path, text, more: consolidate_history(path, **more) and None,
     "import": _import,
     "break": _break,
     "version": _version,

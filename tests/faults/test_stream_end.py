@@ -1,5 +1,7 @@
 """L20: an end of a stream that was counted does not raise afterwards, or a host that tells it again counts it twice."""
 
+from unittest.mock import Mock
+
 import pytest
 from sqlalchemy import select
 
@@ -32,10 +34,7 @@ def _queued(stage: Stage) -> list[str]:
 
 @pytest.mark.engines("sqlite")
 def test_l20_an_end_whose_cycle_cannot_begin_is_queued_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-
-    def refused(*_: object) -> bool:
-        raise StoreWriteError("injected", source="memory_jobs")
-
+    refused = Mock(side_effect=StoreWriteError("injected", source="memory_jobs"))
     with monkeypatch.context() as patch:
         patch.setattr(table_claiming, "begin", refused)
         done = _end(stage)

@@ -95,8 +95,9 @@ class History:
             for at in range(steps):
                 self._step()
                 if at % LOOK_EVERY == LOOK_EVERY - 1:
-                    self._look()
-            self._look_everywhere()
+                    self._look_from(*self.random.choice(list(self.model.iter_questions())))
+            for room, person in self.model.iter_questions():
+                self._look_from(room, person)
             self._look_into_tables()
         finally:
             for process in self.processes:
@@ -221,13 +222,6 @@ class History:
             raise WrongError(f"exported, imported, and imported once more: {counts} lines")
 
     # What is shown, and what is stored
-
-    def _look(self) -> None:
-        self._look_from(*self.random.choice(list(self.model.iter_questions())))
-
-    def _look_everywhere(self) -> None:
-        for room, person in self.model.iter_questions():
-            self._look_from(room, person)
 
     def _look_from(self, room: Room, person: str) -> None:
         model = self.model

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import event, exc
+from sqlalchemy import event, exc, select
 
 from core import chat_history_cache as door
 from core.chat_history_cache import delete_chat_message, edit_chat_message, get_cache_stats, save_chat_message
@@ -26,9 +26,8 @@ from tests.store.world import NOW, count, index_differences, indexed_rows, open_
 
 
 def save(db: Database, scope: Scope, path: str, text: str, **more: Any) -> Any:
-    more.setdefault("sender_id", "7")
-    more.setdefault("timestamp", NOW)
-    return save_chat_message(path, text, more.pop("sender_name", "Ann"), db=db, scope=scope, **more)
+    given = {"sender_name": "Ann", "sender_id": "7", "timestamp": NOW, **more}
+    return save_chat_message(path, text, db=db, scope=scope, **given)
 
 
 def at(seconds: float) -> Any:
@@ -299,3 +298,36 @@ def test_p45_an_edited_message_is_found_by_its_new_words(db: Database, scope: Sc
     assert edit_chat_message(result.id, " ", db=db, scope=scope).reason == "empty"
     assert save(db, scope, "tg/1", "My dog sleeps").reason == "duplicate"
     assert index_differences(db, scope.persona) == []
+
+
+# Keys of every length
+
+
+@pytest.mark.dialects
+@pytest.mark.parametrize("others", [[], ["web/ann"]], ids=["alone", "with others"])
+def test_d3_a_blank_key_in_a_list_is_found(db: Database, others: list[str]) -> None:
+    scope = own_scope()
+    save(db, scope, "web/room", "public")
+    place = schema.audiences.c
+    wanted = (place.persona_id == scope.persona, place.ref.in_(["", *others]), place.server_id.in_([""]))
+    assert len(db.read(select(place.audience_id).where(*wanted), source="audiences")) == 1
+
+
+@pytest.mark.dialects
+@pytest.mark.parametrize(("path", "fields", "named"), [
+    ("tg/" + "x" * 510, {}, "interface_path"),
+    ("tg/" + "猫" * 171, {}, "interface_path"),
+    ("tg/1", {"message_id": "x" * 192}, "message_id"),
+    ("tg/1", {"sender_id": "x" * 256}, "sender_id"),
+    ("t" * 65 + "/1", {}, "interface"),
+])  # fmt: skip
+def test_d3_a_key_is_never_cut(db: Database, path: str, fields: dict[str, str], named: str) -> None:
+    scope = own_scope()
+    with pytest.raises(MessageError) as caught:
+        save(db, scope, path, "hello", **fields)
+    assert any(named in field for field in caught.value.fields)
+    assert count(db, schema.chat_history_cache, scope.persona) == 0
+    whole = "tg/" + "a" * 255 + "/" + "b" * 253
+    assert len(whole) == 512 and save(db, scope, whole, "hello", sender_id="x" * 252, message_id="x" * 191).stored
+    row = rows_of(db, schema.chat_history_cache, scope.persona)[0]
+    assert (row.interface_path, row.message_id, row.sender_id) == (whole, "x" * 191, "x" * 252)

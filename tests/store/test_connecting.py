@@ -11,11 +11,13 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pymysql
 import pytest
 from sqlalchemy import event, text
 
+from core.calls.defaults import EMBEDDED_FILE, configure, handle
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database import connections, failures, files
 from core.database.engine import Database
@@ -23,6 +25,7 @@ from core.database.ids import Ids, made_at
 from core.db import check_server, insert_memory, open_database
 from core.errors import ConfigError, StoreError, StoreReadError, StoreWriteError
 from core.prompt_engine import explain_json_prompt
+from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.upkeep import check
 from tests.servers import Server
@@ -142,14 +145,6 @@ def test_a_new_file_is_private_from_its_creation(tmp_path: Path) -> None:
         assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.glob("own.db*")} == {0o600}
 
 
-def test_f52_a_locked_file_is_told_as_what_it_is(file: Path) -> None:
-    holder = closing(sqlite3.connect(file, isolation_level=None))
-    with closing(Database(f"sqlite:///{file}", timeout_seconds=0.3)) as db, holder as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreWriteError, match="write lock"):
-            insert_memory("Bob likes cake", "bob", "chat", [], db=db)
-
-
 @pytest.mark.parametrize("how", ["replaced", "removed"])
 def test_f52_a_file_that_was_replaced_under_a_running_process_is_noticed(file: Path, how: str) -> None:
     copy = file.with_name("backup.db")
@@ -183,10 +178,7 @@ def test_f52_a_file_that_was_replaced_under_a_running_process_is_noticed(file: P
     ("'cryptography' package is required for sha256_password or caching_sha2_password", "prompt-engine[mysql]"),
 ])  # fmt: skip
 def test_f52_a_login_that_needs_a_package_names_it(monkeypatch: pytest.MonkeyPatch, said: str, told: str) -> None:
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise RuntimeError(said)
-
-    monkeypatch.setattr(pymysql, "connect", refuse)
+    monkeypatch.setattr(pymysql, "connect", Mock(side_effect=RuntimeError(said)))
     db = Database("mysql://ann:secret@127.0.0.1:1/name", timeout_seconds=1)
     with pytest.raises(StoreReadError) as caught:
         db.read(text("SELECT 1"), source="test")
@@ -282,10 +274,7 @@ def test_f52_a_text_larger_than_the_packet_is_told_so(make_server: Callable[...,
 def test_f52_a_large_text_on_a_lost_connection_is_no_large_packet(db: Database) -> None:
     """The server takes 8 MB: what ended the connection is the network."""
 
-    def lose(cursor: Any, *_: Any) -> None:
-        raise pymysql.err.OperationalError(2013, "Lost connection")
-
-    engine = db.engines()[0]
+    lose, engine = Mock(side_effect=pymysql.err.OperationalError(2013, "Lost connection")), db.engines()[0]
     event.listen(engine, "do_execute", lose)
     try:
         with pytest.raises(StoreReadError, match="The connection was lost") as caught:
@@ -293,19 +282,6 @@ def test_f52_a_large_text_on_a_lost_connection_is_no_large_packet(db: Database) 
     finally:
         event.remove(engine, "do_execute", lose)
     assert "max_allowed_packet" not in str(caught.value)
-
-
-@SERVERS
-@pytest.mark.parametrize("timeout_seconds", [1, 3])
-def test_f52_rows_that_another_session_holds_are_told_as_that(fresh_migrated_url: str, timeout_seconds: float) -> None:
-    """The tries after the first have less time than a server waits for a row: they end as lost connections."""
-    with of_today(fresh_migrated_url, timeout_seconds=timeout_seconds) as db, of_today(fresh_migrated_url) as other:
-        save_chat_message("web/7", "Hi", "Ann", db=db)
-        with other.engines()[1].connect() as holder:
-            holder.execute(text("SELECT * FROM conversations FOR UPDATE")).fetchall()
-            with pytest.raises(StoreWriteError, match=r"[Aa]nother session .*hold.*SHOW PROCESSLIST"):
-                save_chat_message("web/7", "Hello", "Ann", db=db)
-            holder.rollback()
 
 
 MODES = "NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT,IGNORE_SPACE,HIGH_NOT_PRECEDENCE,NO_ZERO_IN_DATE,NO_ZERO_DATE"
@@ -362,3 +338,20 @@ def test_d5_every_connection_is_set_up(db: Database) -> None:
         return zone, "STRICT_TRANS_TABLES" in mode, level
 
     assert db.transaction(work, source="test") == ("+00:00", True, "READ-COMMITTED")
+
+
+def test_g4_without_anything_the_embedded_file_is_used(own_folder: Path) -> None:
+    assert save_chat_message("tg/1", "hello", sender_id="7").stored
+    assert (own_folder / EMBEDDED_FILE).is_file()
+    assert [line["text"] for line in load_chat_history("tg/1")] == ["hello"]
+    assert load_chat_history("tg/1", scope=Scope("other")) == []
+
+
+def test_g4_configure_sets_database_and_settings(own_folder: Path) -> None:
+    configure(f"sqlite:///{own_folder / 'own.db'}", settings={"CHAT_HISTORY": 1})
+    for n in range(3):
+        save_chat_message("tg/1", f"text {n}", sender_id="7")
+    assert [line["text"] for line in load_chat_history("tg/1")] == ["text 2"]
+    assert len(load_chat_history("tg/1", settings={"CHAT_HISTORY": 2})) == 2
+    configure(handle())
+    assert len(load_chat_history("tg/1")) == 3

@@ -26,7 +26,9 @@ def recent(db: Database, scope: Scope, *given: Any, **more: Any) -> list[str]:
     return [entry.content for entry in get_recent_entries(*given, db=db, scope=scope, **more)]
 
 
-def test_p46_an_entry_reads_back(db: Database, scope: Scope) -> None:
+def test_p46_an_entry_reads_back_and_a_blank_one_is_empty(db: Database, scope: Scope) -> None:
+    for blank in (None, " \n\x00"):
+        assert add(db, scope, blank, "a thought") == (False, None, "empty")
     texts = ("I wonder", [{"joy": 7}], "We talked", "Hi!")
     result = add(db, scope, "A day", *texts, ["Cat", "cat "], ["Ann", "Bob", "Ann"], "telegram_bot", 42, 7)
     row = rows_of(db, ai_diary, scope.persona)[0]
@@ -38,16 +40,6 @@ def test_p46_an_entry_reads_back(db: Database, scope: Scope) -> None:
     assert (entry.interface, entry.chat_id, entry.thread_id) == ("telegram", "42", "7")
     assert [(r.tag, r.uses) for r in rows_of(db, tags, scope.persona)] == [("cat", 1)]
     assert index_differences(db, scope.persona) == []
-
-
-def test_p46_blank_content_is_empty_and_interface_names_are_reduced(db: Database, scope: Scope) -> None:
-    for blank in (None, " \n\x00"):
-        assert add(db, scope, blank, "a thought") == (False, None, "empty")
-    kept = {"telegram_bot": "telegram", "discord_bot": "discord", "twitter": "x", "cli": "manual", "": "unknown",
-            None: "unknown", "webui": "webui"}  # fmt: skip
-    for given in kept:
-        add(db, scope, "a day", interface=given)
-    assert [row.interface for row in rows_of(db, ai_diary, scope.persona)] == list(kept.values())
 
 
 def test_p46_recent_entries_up_to_the_first_that_does_not_fit(db: Database, scope: Scope) -> None:

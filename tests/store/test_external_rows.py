@@ -5,6 +5,7 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import delete, select
@@ -184,10 +185,7 @@ def test_d40_a_search_that_cannot_index_finds_the_rest(
     memory(db, Scope(), "an otter of ours")
     run_sql(db, "INSERT INTO memories (content, tags) VALUES ('an otter of theirs', '[]')")
 
-    def refuse(*_: Any, **__: Any) -> None:
-        raise StoreWriteError("read only", number=1290)
-
-    monkeypatch.setattr(Database, "transaction", refuse)
+    monkeypatch.setattr(Database, "transaction", Mock(side_effect=StoreWriteError("read only", number=1290)))
     hits, report = synth_core_memory.explain_search(keywords=["otter"], db=db)
     assert ([hit["snippet"] for hit in hits], report["notes"]) == (["an otter of ours"], [load.WAITING])
     assert "rows_not_indexed error='StoreWriteError' number=1290" in caplog.text

@@ -96,10 +96,6 @@ def plain_worth(likes: dict[tuple[int, int], float]) -> dict[tuple[int, int], fl
     return {place: max(0.0, (like - mean) / spread / 5) for place, like in likes.items()}
 
 
-def held_bytes(db: Database) -> int:
-    return sum(one.size for one in db.caches[held_vectors.HELD].held.values())
-
-
 def compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], list[tuple[int, int]]]:
     """Return what every row is worth by a search, and the rows that become candidates by it."""
     settings = SETTINGS
@@ -252,7 +248,7 @@ def test_f46_forgetting_reaches_every_copy_of_a_vector(db: Database, other: Data
     for handle in (db, other):
         handle.caches.pop(held_vectors.HELD, None)
         assert snippets(handle, closed, "hound?", grams) == ["A dog in a closed room"]
-        assert held_bytes(handle) > 0
+        assert sum(one.size for one in handle.caches[held_vectors.HELD].held.values()) > 0
     ids = {one for each in stored(db, scope).values() for one, _ in each}
     forgetting.forget(conversation="tg/9", db=db, scope=scope)
     assert len(stored(db, scope)) == 1

@@ -122,12 +122,6 @@ DIRECT = Scope(persona=PERSONA, conversation="tg/u7", participant="tg/u7", priva
 PERSON = Scope(persona=PERSONA, conversation="tg/7", participant="tg/u7", server="s1")
 
 
-def _save_twice(own: dict[str, Any]) -> None:
-    save = chat_history_cache.save_chat_message
-    save("tg/7", "new", "U", "u7", NOW, message_id="new", **own)
-    save("tg/7", "new too", "U", "u7", NOW, **own)
-
-
 def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]]]]:
     own: dict[str, Any] = {"db": db, "scope": SERVER}
     person: dict[str, Any] = {"db": db, "scope": PERSON}
@@ -135,7 +129,7 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
     message = {"message_id": "x", "date": NOW, "text": "w1723 w1234 and t5", "interface_path": "tg/7",
                "from_user": {"id": "u7", "full_name": "U"}}  # fmt: skip
     load, edit, search = chat_history_cache.load_chat_history, chat_history_cache.edit_chat_message, search_memories
-    by_conversation = {"conversations": {"uq_conversations_key"}}
+    save, by_conversation = chat_history_cache.save_chat_message, {"conversations": {"uq_conversations_key"}}
     saving = {chat: {"uq_chat_message", "ix_chat_content"}, "participants": {"PRIMARY", "ix_participants_person"}}
     prompt = {"conversations": {"uq_conversations_key", "ix_conversations_audience"}, chat: {"ix_chat_conversation"}}
     prompt |= {diary: {"ix_diary_audience"}, "search_block": {"PRIMARY"}}
@@ -150,7 +144,10 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
         "newest of a level": (lambda: load("tg/7", 20, level=True, **own), {}),
         "newest of all": (lambda: chat_history_cache.load_global_chat_history(20, **own), {chat: {"ix_chat_audience"}}),
         "how much is visible": (lambda: chat_history_cache.get_cache_stats(**own), {}),
-        "saving": (lambda: _save_twice(person), saving | by_conversation),
+        "saving": (
+            lambda: [save("tg/7", f"id {n}", "U", "u7", NOW, message_id=n, **person) for n in ("new", None)],
+            saving | by_conversation,
+        ),
         "by the host's id": (lambda: edit("m7", "new text", interface_path="tg/7", **own), by_key),
         "clearing a conversation": (lambda: chat_history_cache.clear_chat_history("tg/697", **own), {}),
         "duplicates": (lambda: silently_record_memory("I like w17", **own), {memories: {"ix_memories_content"}}),

@@ -644,16 +644,6 @@ def test_t62_the_days_of_a_text_follow_when_it_is_edited_forgotten_and_indexed(o
     assert ask(db, scope, "What do I have in three days?")[0] == []
 
 
-def test_t62_days_are_read_in_the_zone_of_the_settings(db: Database, scope: Scope) -> None:
-    """Late in the evening in New York it is the next day in UTC."""
-    abroad = Settings(timezone="America/New_York")
-    late = datetime.combine(ago(days=2).date(), NOW.timetz()).replace(hour=2)
-    find(db, scope, query="anything?", settings=abroad)
-    said(db, scope, [("Tomorrow I see the vet", late)])
-    day = ago(days=2).strftime("%d %B %Y")
-    assert ask(db, scope, f"What do I have on {day}?", settings=abroad)[0] == ["Tomorrow I see the vet"]
-
-
 ABROAD = [
     ("UTC", "America/New_York"), ("UTC", "Pacific/Pago_Pago"), ("UTC", "Pacific/Kiritimati"), ("UTC", "Asia/Kolkata"),
     ("Asia/Tokyo", "America/St_Johns"), ("Asia/Kathmandu", "UTC"), ("Pacific/Kiritimati", "Pacific/Pago_Pago"),

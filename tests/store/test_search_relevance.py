@@ -40,15 +40,6 @@ def test_t26_another_persona_changes_neither_hits_nor_scores(db: Database, scope
     assert set(rows) <= set(ids(before[0]))
 
 
-def test_t24_as_many_hits_as_there_are_different_rows(db: Database, scope: Scope) -> None:
-    said(db, scope, [("tofu again", ago(minutes=n)) for n in range(700)])
-    rare = [(f"tofu {n}", ago(days=n + 1)) for n in range(3)]
-    rows = said(db, scope, rare)
-    for keywords in (["tofu"], ["tofu a", "tofu 0", "tofu 1", "tofu 2"], ["tofu", "%"]):
-        assert set(rows) <= set(ids(find(db, scope, keywords=keywords, limit=5)))
-        assert len(find(db, scope, keywords=keywords, limit=5)) == 4
-
-
 def test_t24_what_is_said_over_and_over_is_read_a_few_times(db: Database, scope: Scope) -> None:
     """Of thousands of copies in two conversations the first stand for the others; the newest of a text is the hit."""
     said(db, scope, [("play it", ago(minutes=n + 1)) for n in range(700)])

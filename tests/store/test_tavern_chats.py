@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -396,12 +397,8 @@ def test_s48_a_file_that_cannot_be_written_leaves_the_old_one(db: Database, tmp_
     path.chmod(0o640)
     with pytest.raises(TransferError, match="is there already"):
         export_chat(path, overwrite=False, **here)
-
-    def stop(what: str, done: int, total: int) -> None:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        export_chat(path, progress=stop, **here)
+        export_chat(path, progress=Mock(side_effect=KeyboardInterrupt), **here)
     assert (path.read_text(), len(list(tmp_path.iterdir()))) == ("old", 1)
     unusable = {tmp_path: "is a folder", tmp_path / "no" / "x": "cannot be written", path / "x": "cannot be"}
     for wrong, said in unusable.items():

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import select
@@ -153,10 +154,7 @@ def test_r12_an_expired_token_does_not_hold_without_the_database(db: Database, m
     reader = TokenReader()
     assert asyncio.run(reader.find(made["token"], db))
 
-    def away(*_: object, **__: object) -> None:
-        raise StoreReadError("away")
-
-    monkeypatch.setattr("core.web.access.find_token", away)
+    monkeypatch.setattr("core.web.access.find_token", Mock(side_effect=StoreReadError("away")))
     assert asyncio.run(reader.find(made["token"], db))
     clock.forward(hours=1)
     with pytest.raises(StoreReadError):

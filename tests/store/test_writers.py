@@ -160,17 +160,21 @@ def test_f53_a_lock_wait_is_retried_until_the_row_is_free(db: Database, caplog: 
 
 
 @pytest.mark.slow
-def test_f53_g29_a_row_that_stays_locked_is_an_error_within_the_limit_and_nothing_is_written(db: Database) -> None:
+@pytest.mark.parametrize("seconds", [1.0, 2.0])
+def test_f52_f53_g29_a_row_that_stays_locked_is_told_within_the_limit_and_nothing_is_written(
+    db: Database, seconds: float
+) -> None:
     """Repeats included: with a limit of 10 seconds it was 51, behind a row that somebody held for a minute."""
     scope = own_scope()
     save(db, scope, "tg/1", "the first")
-    limited = _again(db, 2.0)
+    limited = _again(db, seconds)
+    told = "write lock" if db.family == "sqlite" else r"[Aa]nother session .*hold.*SHOW PROCESSLIST"
     with closing(_held(db, scope.persona)):
         began = time.monotonic()
-        with pytest.raises(StoreWriteError) as caught:
+        with pytest.raises(StoreWriteError, match=told) as caught:
             save(limited, scope, "tg/1", "canary xylofant")
         took = time.monotonic() - began
-    assert 1.0 <= took <= 9.0, took  # five tries of the limit each take more than 10
+    assert seconds / 2 <= took <= 9.0, took  # five tries of the limit each take more than 10
     assert caught.value.source == "chat_history_cache"
     assert "xylofant" not in str(caught.value) and "could not be written" in str(caught.value)
     assert count(db, schema.chat_history_cache, scope.persona) == 1

@@ -64,12 +64,8 @@ def open_db(url: str) -> Database:
     migrating.ensure_present(db)
     if db.family == "sqlite" and not db.target.in_memory:
         db.close()
-        event.listen(db.engines()[1], "connect", _careless)
+        event.listen(db.engines()[1], "connect", lambda own, _: own.execute("PRAGMA synchronous = OFF"))
     return db
-
-
-def _careless(connection: Any, record: Any) -> None:
-    connection.execute("PRAGMA synchronous = OFF")
 
 
 @contextmanager
