@@ -80,7 +80,6 @@ class Relay:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-
         server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()

@@ -273,7 +273,6 @@ def test_f52_a_text_larger_than_the_packet_is_told_so(make_server: Callable[...,
 @SERVERS
 def test_f52_a_large_text_on_a_lost_connection_is_no_large_packet(db: Database) -> None:
     """The server takes 8 MB: what ended the connection is the network."""
-
     lose, engine = Mock(side_effect=pymysql.err.OperationalError(2013, "Lost connection")), db.engines()[0]
     event.listen(engine, "do_execute", lose)
     try:

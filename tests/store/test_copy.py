@@ -194,9 +194,7 @@ copy_database(f"sqlite:///{source}", f"sqlite:///{target}")
 @pytest.mark.slow
 @pytest.mark.posix
 @pytest.mark.parametrize("steps", [0, 1, 3, 6])
-def test_d36_a_copy_into_a_file_that_is_killed_at_once_leaves_no_empty_memory(
-    source_url: str, tmp_path: Path, steps: int
-) -> None:
+def test_d36_a_copy_killed_at_once_leaves_no_empty_memory(source_url: str, tmp_path: Path, steps: int) -> None:
     """Nobody takes a file with nothing in it for a new memory."""
     source, target = Path(source_url.removeprefix("sqlite:///")), tmp_path / "new.db"
     command = [sys.executable, "-c", KILLED, str(source), str(target), str(steps)]
@@ -216,9 +214,7 @@ TOO_LARGE = {
 
 
 @pytest.mark.parametrize(("column", "value"), TOO_LARGE.items(), ids=str)
-def test_d36_a_value_over_its_column_is_named_before_the_copy_begins(
-    fresh_url: str, tmp_path: Path, column: Column[Any], value: object
-) -> None:
+def test_d36_a_value_over_its_column_is_named_first(fresh_url: str, tmp_path: Path, column: Any, value: object) -> None:
     """A SQLite file takes it; on a server it would be cut, or stop the copy half way."""
     url = f"sqlite:///{tmp_path / 'source.db'}"
     with closing(open_database(url)) as db:
@@ -262,9 +258,7 @@ def test_d36_a_target_with_rows_and_a_source_of_another_schema_are_refused(sourc
         copy_database(source_url, fresh_url)
 
 
-def test_d36_a_copy_that_was_killed_after_its_end_is_complete_when_run_again(
-    run: Command, fresh_url: str, tmp_path: Path
-) -> None:
+def test_d36_a_copy_killed_after_its_end_is_complete_run_again(run: Command, fresh_url: str, tmp_path: Path) -> None:
     """Whoever sees it cut off runs it again, and nobody has written to the target."""
     url = f"sqlite:///{tmp_path / 'source.db'}"
     with closing(open_database(url)) as db:
@@ -335,9 +329,7 @@ def test_g26_a_database_address_may_be_named_by_a_variable_or_a_file(
 
 @pytest.mark.engines("sqlite")
 @pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
-def test_d36_a_journal_of_a_file_that_is_gone_is_named_and_kept(
-    run: Command, source_url: str, tmp_path: Path, ending: str
-) -> None:
+def test_d36_a_lost_files_journal_is_named_and_kept(run: Command, source_url: str, tmp_path: Path, ending: str) -> None:
     """SQLite would add its rows to the restored file, or replace all of them."""
     assert run("db", "backup", "kept", "--database", source_url).code == 0
     left, target = tmp_path / f"new.db{ending}", f"sqlite:///{tmp_path / 'new.db'}"

@@ -184,7 +184,6 @@ def test_d40_a_search_that_cannot_index_finds_the_rest(
 ) -> None:
     memory(db, Scope(), "an otter of ours")
     run_sql(db, "INSERT INTO memories (content, tags) VALUES ('an otter of theirs', '[]')")
-
     monkeypatch.setattr(Database, "transaction", Mock(side_effect=StoreWriteError("read only", number=1290)))
     hits, report = synth_core_memory.explain_search(keywords=["otter"], db=db)
     assert ([hit["snippet"] for hit in hits], report["notes"]) == (["an otter of ours"], [load.WAITING])

@@ -89,9 +89,7 @@ def test_f40_an_unknown_key_finds_nothing_by_the_name_of_somebody_else(db: Datab
 
 @pytest.mark.parametrize("privacy", ["direct", "separate"])
 @pytest.mark.parametrize("other", ["discord/9", "whatsapp/Ann"])
-def test_f42_an_entry_of_a_direct_chat_is_of_nobody_elsewhere_with_the_name(
-    db: Database, privacy: Any, other: str
-) -> None:
+def test_f42_an_entry_of_a_direct_chat_is_of_no_namesake_elsewhere(db: Database, privacy: Any, other: str) -> None:
     scope = own_scope()
     one = Scope(scope.persona, "tg/7", "tg/7", privacy=privacy)
     save_chat_message("tg/7", "I am pregnant, tell nobody", "Ann", "7", **given(db, one))

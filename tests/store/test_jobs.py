@@ -138,7 +138,6 @@ def test_s46_a_failed_try_waits_longer_each_time(queue: Queue) -> None:
 
 def test_s46_authorisation_errors_and_bad_input_fail_at_once_and_can_be_retried(queue: Queue) -> None:
     causes = [ModelError("auth", status=401), ItemNotFoundError(7), ModelError("error", error="ConnectError")]
-
     with handled(FAILING=Mock(side_effect=causes)):
         ids = [queue.add(n, kind="FAILING") for n in range(3)]
         reports = queue.run_pending()

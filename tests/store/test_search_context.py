@@ -101,9 +101,7 @@ def test_t64_a_line_of_the_person_named_is_among_the_first_whatever_others_repea
 
 @pytest.mark.parametrize("limit", [5, 10])
 @pytest.mark.parametrize("is_near", [True, False])
-def test_t64_lines_of_the_person_named_are_hits_though_hundreds_of_others_match(
-    db: Database, scope: Scope, limit: int, is_near: bool
-) -> None:
+def test_t64_lines_of_the_named_are_hits_among_hundreds(db: Database, scope: Scope, limit: int, is_near: bool) -> None:
     """Her lines without a word of the question were hits only if fewer lines of others matched than were asked for."""
     raids = [(f"Bob{n % 20}", f"everyone on the raid night said it was {n} times worse") for n in range(400)]
     own = [("Kim", f"we wiped {n} times, the healers slept through it all") for n in range(3)]
@@ -230,9 +228,7 @@ def test_t63_a_correction_comes_along(db: Database, scope: Scope, line: str, cor
     ("Meine Zahnärztin ist Dr. Vogt.", "Dr. Vogt ist in Rente, ich gehe zu Dr. Behn.", "Wer ist meine Zahnärztin?"),
     ("Je suis abonné à Netflix.", "J'ai résilié Netflix.", "À quoi suis-je abonné ?"),
 ])  # fmt: skip
-def test_t63_a_plan_or_state_comes_with_the_message_that_changed_it(
-    db: Database, scope: Scope, before: str, change: str, question: str
-) -> None:
+def test_t63_what_changed_comes_along(db: Database, scope: Scope, before: str, change: str, question: str) -> None:
     """The change shares no word with the question: it names not the day of a plan, and of a dog only `Bruno`."""
     talked(db, scope, [("Ann", before), *filler(20)], ago(hours=9))
     talked(db, scope, [("Ann", change), *filler(20)], ago(hours=2))
@@ -255,9 +251,7 @@ def test_t63_news_of_something_else_does_not_hide_a_change(db: Database, scope: 
     ("task: update the manual", "The manual is up to date.", "Which tasks are open?"),
     ("TODO: Rechnung an Karlsson schicken", "Die Rechnung an Karlsson ist raus.", "Welche Todos habe ich noch?"),
 ])  # fmt: skip
-def test_t63_a_task_comes_with_the_later_message_about_it(
-    db: Database, scope: Scope, task: str, done: str, asked: str
-) -> None:
+def test_t63_a_task_comes_with_its_outcome(db: Database, scope: Scope, task: str, done: str, asked: str) -> None:
     others = [("Ann", f"TODO: {each} [open]") for each in ("renew the passport", "book a dentist")]
     talked(db, scope, [("Ann", task), *others, *filler(20)], ago(days=9))
     talked(db, scope, [("Ann", done), *filler(8)], ago(days=2))
@@ -554,9 +548,7 @@ def test_t62_a_span_without_rows_is_told_and_few_others_come_in(told: Database, 
 
 
 @pytest.mark.parametrize(("days", "is_gap"), [(10, False), (200, True)])
-def test_t62_of_a_day_whose_number_a_line_of_these_weeks_has_nothing_is_denied(
-    db: Database, scope: Scope, days: int, is_gap: bool
-) -> None:
+def test_t62_a_day_whose_number_a_line_has_is_not_denied(db: Database, scope: Scope, days: int, is_gap: bool) -> None:
     """`The meetup? 28th works for me` is about a day that the index does not have."""
     day = ago(days=-10)
     said(db, scope, [(f"The meetup? {day.day}th works for me", ago(days=days))])

@@ -153,7 +153,6 @@ def test_r12_an_expired_token_does_not_hold_without_the_database(db: Database, m
     made = tokens.issue_token(db, AccessToken(0, "scope", "iris", "web/ann", expires_at=clock() + timedelta(hours=1)))
     reader = TokenReader()
     assert asyncio.run(reader.find(made["token"], db))
-
     monkeypatch.setattr("core.web.access.find_token", Mock(side_effect=StoreReadError("away")))
     assert asyncio.run(reader.find(made["token"], db))
     clock.forward(hours=1)

@@ -161,9 +161,7 @@ def test_f53_a_lock_wait_is_retried_until_the_row_is_free(db: Database, caplog: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [1.0, 2.0])
-def test_f52_f53_g29_a_row_that_stays_locked_is_told_within_the_limit_and_nothing_is_written(
-    db: Database, seconds: float
-) -> None:
+def test_f52_f53_g29_a_row_that_stays_locked_is_told_in_time_and_nothing_written(db: Database, seconds: float) -> None:
     """Repeats included: with a limit of 10 seconds it was 51, behind a row that somebody held for a minute."""
     scope = own_scope()
     save(db, scope, "tg/1", "the first")
