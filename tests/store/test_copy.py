@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Column, Connection, Engine, Text, event, exc, insert, literal, select, update
+from sqlalchemy import Connection, Engine, Text, event, exc, insert, literal, select, update
 from sqlalchemy.engine import make_url
 
 from core import privacy, tokens
