@@ -323,7 +323,9 @@ KEYWORDS = [
     ("ไป", "เราไปตลาด", "เรามาตลาด"), ("👩‍👩‍👧", "we 👩‍👩‍👧 three", "we 👩 three"),
     ("izza ni", "pizza night!", "pizza tonight"), ("x" * 170, "a" + "x" * 180, "x" * 169), ("ﬁn", "the fin", "f in"),
     ("a\u3000b", "a b", "ab"), ("%s", "100 %s", "100 s"), (":x", "a :x b", "a x b"), ("-", "a-b", "a b"),
-    ("la", "a koala", "l a"),
+    ("la", "a koala", "l a"), ("σισυφος", "ΣΊΣΥΦΟΣ", "Σισυφο"), ("еж", "Ёлка и ёж", "ел"), ("👍 g", "👍 great", "👍g"),
+    ("공부", "한국어 공부를", "공 부"), ("case_n", "snake_case_name", "case n"), ("eimer", "Der Mülleimer", "Eime r"),
+    ("needle", "x" * 500 + "needle" + "y" * 90, "x" * 500 + "need le"), ("名前は小", "私の名前は小白です", "名前 は小"),
 ]  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from core.search import plain
 from tests.databases import traced
 from tests.store import search_world
 from tests.store.search_world import ago, explain, find, find_plainly, ids, memory, places, ranked, remember, said
-from tests.store.test_search_packed import pack
 from tests.store.world import NOW, own_scope
 
 
@@ -255,34 +254,3 @@ def test_t21_of_very_many_rows_the_newest_are_compared_and_the_report_says_so(
     remember(db, scope, {"content": "chai", "timestamp": ago(days=1)})
     hits, report = explain(db, scope, ranking=search_world.RECENCY, keywords=["chai"], limit=5)
     assert [hit["snippet"] for hit in hits] == ["chai"] and not report["notes"]  # the index left the others out
-
-
-LETTERS = (
-    "Der Mülleimer ist voll.", "STRASSE und Straße", "100% of 100 %", "snake_case_name", "a!b !! %_", "wi-fi",
-    "私の犬の名前は小白です", "電話とデンワ", "Ёлка и ёж", "naïve café", "cafe\u0301", "👍 great", "don't", ". .",
-    "x" * 500 + "needle" + "y" * 90, " ".join(f"w{n}" for n in range(5_100)) + " lastword", "ΣΊΣΥΦΟΣ σίσυφος",
-    "한국어 공부를", "ﬁne ﬂag", "tea",
-)  # fmt: skip
-ASKED = (
-    "müll", "eimer", "strasse", "straße", "RASS", "100%", "%", "0 %", "_", "snake_case", "case_n", "!", "!b", "%_",
-    "犬", "犬の", "名前は小", "電話", "电话", "ンワ", "ёл", "еж", "naive", "cafe", "fé", "👍", "👍 g", "n't",
-    "needle", "xneedley", "lastword", "w50 w51", "w5099", "σισυφος", "Σ", "어 공", "공부", "fine", "la", "a", "ea",
-    "zebra", "tea ", "e v", ".", "i-f",
-)  # fmt: skip
-
-
-def test_t24_the_index_finds_what_predicates_find(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The index tells which rows can match; whatever it holds of them, and however many words hold the letters."""
-    rows: list[int] = []
-    for number, text in enumerate(LETTERS):
-        rows.append(memory(db, scope, text, ago(days=number), tags=["food"] if number % 3 == 0 else []))
-        if number == len(LETTERS) // 2:
-            assert pack(db, scope)
-    set_columns(db, scope, rows[5], timestamp=None)
-    said(db, scope, [(text, ago(hours=number)) for number, text in enumerate(LETTERS)])
-    for asked in ASKED:
-        for most in (400, 2):
-            monkeypatch.setattr(plain, "MOST_WORDS", most)
-            both(db, scope, keywords=[asked], limit=50)
-            both(db, scope, keywords=[asked, "zebra"], tags=["food", "tea"], limit=3)
-    assert both(db, scope, keywords=["needle"]) and both(db, scope, keywords=["lastword"])
