@@ -145,6 +145,12 @@ def test_a_new_file_is_private_from_its_creation(tmp_path: Path) -> None:
         assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.glob("own.db*")} == {0o600}
 
 
+def test_f52_a_busy_new_file_is_waited_for() -> None:
+    connection = Mock(OperationalError=sqlite3.OperationalError)
+    connection.execute.side_effect = [sqlite3.OperationalError("database is locked"), Mock()]
+    connections._start_wal(connection, 1)
+
+
 @pytest.mark.parametrize("how", ["replaced", "removed"])
 def test_f52_a_file_that_was_replaced_under_a_running_process_is_noticed(file: Path, how: str) -> None:
     copy = file.with_name("backup.db")
