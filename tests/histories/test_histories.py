@@ -4,9 +4,8 @@ import pytest
 
 from tests.histories.__main__ import run_history
 
-pytestmark = [pytest.mark.engines("sqlite"), pytest.mark.slow]
 
-
+@pytest.mark.slow
 def test_g16_a_random_history_of_three_processes_ends_as_the_model_says() -> None:
     done = run_history(8, 30)
     assert done["killed"] and done["say"] and done["edit"] and done["delete"]

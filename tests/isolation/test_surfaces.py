@@ -23,8 +23,6 @@ from tests.isolation.world import CANARY, COMMON, SETTINGS, TAG, World
 from tests.spec.stage import message
 from tests.store.world import NOW, open_db
 
-pytestmark = pytest.mark.engines("sqlite")
-
 TOKEN = "a-token-of-thirty-two-characters"
 
 

@@ -11,19 +11,9 @@ from typing import Any
 
 from sqlalchemy import select
 
-from core import (
-    ai_diary,
-    chat_history_cache,
-    conversations,
-    jobs,
-    lifelong,
-    privacy,
-    relationships,
-    short_term,
-    stories,
-    synth_tagging,
-    values,
-)
+from core import ai_diary, conversations, jobs, lifelong, privacy, relationships, short_term, stories, values
+from core import chat_history_cache as chat_log
+from core import synth_tagging as tagging
 from core.config import Settings
 from core.database.engine import Database
 from core.database.registry import REGISTRY
@@ -165,13 +155,13 @@ class World:
     def _plant(self, place: Place, *, whole: bool) -> None:
         o, own, key, rows = place.origin, self._by(place.scope), place.conversation, place.rows
         sender = place.participant.partition("/")[2]
-        row = chat_history_cache.save_chat_message(
+        row = chat_log.save_chat_message(
             key, self.text("chat_history_cache", o), self.canary("participants", o), sender, NOW - 9 * MINUTE,
             {"note": self.canary("chat_history_cache", o)}, message_id="m1",
             title=self.canary("conversations", o), **own,
         )  # fmt: skip
         rows["chat_history_cache"] = int(row.id or 0)
-        chat_history_cache.save_chat_message(
+        chat_log.save_chat_message(
             key, self.text("chat_history_cache", o), None, "self", NOW - 8 * MINUTE, message_id="m2", **own
         )
         self._plant_items(place)
@@ -248,9 +238,9 @@ class World:
             names = [self.canary("user_relationships", person) for _ in range(2)]
             relationships.adjust(place.participant, 3, 2, names[0], realname=names[1], **bare)
         tag = self.canary("tags", operator)
-        synth_tagging.add_tag(tag, **bare)
-        synth_tagging.add_alias(self.canary("tag_aliases", operator), tag, **bare)
-        synth_tagging.link_tags(tag, self.canary("tag_links", operator), **bare)
+        tagging.add_tag(tag, **bare)
+        tagging.add_alias(self.canary("tag_aliases", operator), tag, **bare)
+        tagging.link_tags(tag, self.canary("tag_links", operator), **bare)
         lifelong.run_cycle(reason=self.canary("consolidation_runs", operator), **bare)
 
     def _askings(self, persona: str, places: list[Place], servers: list[str], ids: list[str]) -> None:

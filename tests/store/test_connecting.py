@@ -208,7 +208,6 @@ def test_d34_too_many_connections_of_an_account_are_waited_for_and_explained(fre
 
 
 @pytest.mark.posix
-@pytest.mark.engines("sqlite")
 def test_f54_a_file_on_a_read_only_medium_is_opened_as_immutable(file: Path) -> None:
     """SQLite makes files beside one that it reads; here, as there, it cannot."""
     file.with_name(f"{file.name}-shm").symlink_to("/nowhere/at/all")
@@ -222,7 +221,6 @@ def test_f54_a_file_on_a_read_only_medium_is_opened_as_immutable(file: Path) -> 
 
 
 @pytest.mark.posix
-@pytest.mark.engines("sqlite")
 def test_f54_a_program_started_on_a_full_disk_builds_prompts_and_writes_later(file: Path) -> None:
     """No other program has the file open, so SQLite would have to make its files first."""
     with full_disk(), closing(open_database(f"sqlite:///{file}")) as db:
@@ -238,7 +236,6 @@ def test_f54_a_program_started_on_a_full_disk_builds_prompts_and_writes_later(fi
 
 
 @pytest.mark.posix
-@pytest.mark.engines("sqlite")
 def test_f54_rows_of_a_journal_are_never_left_out(file: Path) -> None:
     """A program that was killed leaves rows there which the file lacks."""
     file.with_name(f"{file.name}-wal").write_bytes(b"x" * 100)
@@ -247,7 +244,6 @@ def test_f54_rows_of_a_journal_are_never_left_out(file: Path) -> None:
     assert caught.value.number == 1021
 
 
-@pytest.mark.engines("sqlite")
 def test_f73_no_file_is_made_where_none_can_be_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Desktop programs start an MCP server in `/`; and a folder may be gone."""
     monkeypatch.delenv("DATABASE_URL", raising=False)

@@ -307,7 +307,6 @@ def test_d36_the_command_copies_backs_up_and_restores(
     assert "dump of a server goes to a server" in run("db", "restore", __file__, f"sqlite:///{tmp_path / 'x.db'}").err
 
 
-@pytest.mark.engines("sqlite")
 def test_g26_a_database_address_may_be_named_by_a_variable_or_a_file(
     run: Command, source_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,7 +326,6 @@ def test_g26_a_database_address_may_be_named_by_a_variable_or_a_file(
     assert gone.code == 1 and "/nowhere/at/all: No such file" in gone.err
 
 
-@pytest.mark.engines("sqlite")
 @pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
 def test_d36_a_lost_files_journal_is_named_and_kept(run: Command, source_url: str, tmp_path: Path, ending: str) -> None:
     """SQLite would add its rows to the restored file, or replace all of them."""
@@ -340,7 +338,6 @@ def test_d36_a_lost_files_journal_is_named_and_kept(run: Command, source_url: st
         assert left.read_bytes() == b"of another file" and not (tmp_path / "new.db").exists()
 
 
-@pytest.mark.engines("sqlite")
 def test_d36_a_restored_file_is_read_before_it_is_reported(
     run: Command, source_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -203,7 +203,6 @@ def test_d31_a_database_of_another_schema_is_refused_by_name_and_stays_as_it_is(
         assert (shape(db), db.read(text("SELECT * FROM schema_version"), source="test")) == before
 
 
-@pytest.mark.engines("sqlite")
 def test_d31_not_a_byte_of_a_refused_file_changes(tmp_path: Path) -> None:
     """A file in the usual journal mode would be switched to another one by being opened for writing."""
     file = tmp_path / "other.sqlite3"

@@ -24,8 +24,6 @@ from tests.databases import traced, watched
 from tests.isolation.readers import READERS
 from tests.isolation.world import CANARY, World
 
-pytestmark = pytest.mark.dialects
-
 HERE = Scope("default", "tg/1", "tg/ann", privacy="public")
 ASKED = {"text": "What about tea?", "interface_path": "tg/1", "sender_id": "ann", "username": "ann"}
 BAD = {
@@ -82,7 +80,6 @@ def spoil(path: Path, table: str, column: str, value: Any) -> None:
         connection.execute(f"UPDATE {table} SET {column} = {put} WHERE id = (SELECT MIN(id) FROM {table})", (value,))
 
 
-@pytest.mark.engines("sqlite")
 @pytest.mark.parametrize(("table", "column", "name"), [one for one in COLUMNS if one[0] != "ai_diary"])
 def test_f85_one_unreadable_value_hides_no_other_row(file: Path, table: str, column: str, name: str) -> None:
     spoil(file, table, column, BAD[name][0])
@@ -94,7 +91,6 @@ def test_f85_one_unreadable_value_hides_no_other_row(file: Path, table: str, col
         assert "memory 1 of tea" in str(prompt_engine.build_json_prompt(ASKED, db=db, scope=HERE))
 
 
-@pytest.mark.engines("sqlite")
 @pytest.mark.parametrize("value", ["abc", b"\xff\xfe"])
 def test_f85_an_export_has_every_item_beside_one_without_a_readable_importance(file: Path, value: Any) -> None:
     spoil(file, "memories", "importance", value)
@@ -104,7 +100,6 @@ def test_f85_an_export_has_every_item_beside_one_without_a_readable_importance(f
         assert {item["importance"] for item in lifelong.search_items(db=db, scope=HERE)["items"]} == {0.0, 0.5}
 
 
-@pytest.mark.engines("sqlite")
 @pytest.mark.parametrize(
     ("table", "column"), [("memories", "content"), ("memories", "metadata"), ("chat_history_cache", "timestamp")]
 )
@@ -117,7 +112,6 @@ def test_f85_db_check_names_the_row(file: Path, table: str, column: str) -> None
     assert found.what.endswith("id -5") and "secret" not in str(found)
 
 
-@pytest.mark.engines("sqlite")
 def test_f85_the_report_of_a_prompt_counts_what_was_repaired(file: Path) -> None:
     spoil(file, "memories", "content", b"\xc3 tea")
     with opened(file) as db:
@@ -139,7 +133,6 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, P
 
 
 @pytest.mark.slow
-@pytest.mark.engines("sqlite")
 def test_f85_a_value_of_a_wrong_type_fails_no_reader(planted: tuple[World, Path]) -> None:
     world, path = planted
     asking = next(a for a in world.askings if a.asker.kind == "direct" and a.asker.person)
