@@ -66,10 +66,9 @@ UNREACHABLE = {
 }  # fmt: skip
 
 
-@pytest.mark.engines("sqlite")
 @pytest.mark.parametrize("kind", UNREACHABLE)
 def test_f51_f73_a_database_out_of_reach_leaves_the_live_prompt(
-    kind: str, live: dict[str, Any], engine_name: str, monkeypatch: pytest.MonkeyPatch
+    kind: str, live: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(database_url=UNREACHABLE[kind], db_timeout_seconds=2)
     monkeypatch.setattr(defaults, "process", defaults._Process(settings=settings))

@@ -35,8 +35,7 @@ def silent_port() -> Iterator[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.engines("sqlite")
-def test_f51_a_silent_server_costs_the_timeout_once(silent_port: int, live: dict[str, Any], engine_name: str) -> None:
+def test_f51_a_silent_server_costs_the_timeout_once(silent_port: int, live: dict[str, Any]) -> None:
     explain_json_prompt(message("what is loaded at the first call counts for nothing"), db=open_db("sqlite://"))
     db = Database(f"mysql://root@127.0.0.1:{silent_port}/none", timeout_seconds=3.0)
     for is_private, mode in ((False, "agent"), (True, "plus")):  # looks its key up first, and saves what is asked

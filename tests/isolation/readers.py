@@ -237,50 +237,36 @@ WRITERS = {
     "save_message",
     "core.conversations": "add_recent_conversation add_saved_memory close_conversation delete_saved_memory "
     "import_markdown",
-    "core.jobs": "cancel enqueue_operation retry_operation run_pending Worker",
-    "core.lifelong": "add_facts_with_meta consolidate_history deep_consolidation "
-    "delete_items edit_item on_stream_end pin_items prune_ltm prune_session_by_ttl purge_items "
-    "restore_items retag_items run_cycle trigger_memory_consolidation",
-    "core.personas": "set_persona_text",
+    "core.jobs": "cancel enqueue_operation retry_operation run_pending Worker", "core.personas": "set_persona_text",
+    "core.lifelong": "add_facts_with_meta consolidate_history deep_consolidation delete_items edit_item on_stream_end "
+    "pin_items prune_ltm prune_session_by_ttl purge_items restore_items retag_items run_cycle "
+    "trigger_memory_consolidation",
     "core.privacy": "link_participants set_conversation_local_only set_conversation_privacy set_privacy "
     "unlink_participant",
-    "core.relationships": "adjust ensure_and_touch",
+    "core.relationships": "adjust ensure_and_touch", "core.semantic": "drop_vectors embed_rows",
     "core.short_term": "clear_by_channel clear_by_server clear_by_user clear_expired store_short_term_memory "
     "update_short_term_memory write_turn",
-    "core.stories": "add_alternative add_running_recap_version add_scene_break "
-    "choose_alternative clear_all delete_running_recap_version "
-    "edit_memory edit_scene_break queue_recaps refresh_memory remove_scene_break set_current_running_recap set_data "
-    "set_scene_recap switch_stories update_message_inclusion_flags",
-    "core.synth_core_memory": "silently_record_memory",
-    "core.synth_tagging": "add_alias add_tag link_tags",
-    "core.tokens": "add_token revoke_token",
-    "core.transcripts": "save_transcript",
-    "core.transfer": "import_items",
-    "core.transfer.imports": "import_file",
-    "core.db": "forget insert_memory",
-    "core.semantic": "drop_vectors embed_rows",
-}
+    "core.stories": "add_alternative add_running_recap_version add_scene_break choose_alternative clear_all "
+    "delete_running_recap_version edit_memory edit_scene_break queue_recaps refresh_memory remove_scene_break "
+    "set_current_running_recap set_data set_scene_recap switch_stories update_message_inclusion_flags",
+    "core.synth_core_memory": "silently_record_memory", "core.synth_tagging": "add_alias add_tag link_tags",
+    "core.tokens": "add_token revoke_token", "core.transcripts": "save_transcript",
+    "core.transfer": "import_items", "core.transfer.imports": "import_file", "core.db": "forget insert_memory",
+}  # fmt: skip
 """Functions that write; what they give back is about what was just handed in, or a count."""
 
 BARE = {
-    "core.semantic": "count_vectors",
-    "core.config": "check load set_in_file show",
-    "core.conversations": "parse_tool_call",
-    "core.db": "check_server configure copy_database default_database migrate open_database reindex pack_index "
-    "Database",
-    "core.llm": "ask",
-    "core.prompt_engine": "extract_tags fit_prompt reduce_prompt_for_llm_limit "
-    "parse_answer set_hook to_json to_messages expand_tags",
-    "core.personas": "get_persona_text",
-    "core.privacy": "scope_of",
-    "core.scope": "use_scope",
-    "core.short_term": "relative_age",
+    "core.semantic": "count_vectors", "core.config": "check load set_in_file show", "core.llm": "ask",
+    "core.conversations": "parse_tool_call", "core.personas": "get_persona_text", "core.privacy": "scope_of",
+    "core.db": "Database check_server configure copy_database default_database migrate open_database pack_index "
+    "reindex",
+    "core.prompt_engine": "expand_tags extract_tags fit_prompt parse_answer reduce_prompt_for_llm_limit set_hook to_json "
+    "to_messages",
+    "core.scope": "use_scope", "core.short_term": "relative_age", "core.web": "create_app",
     "core.stories": "from_number get_short_token_limit to_number to_numbers",
-    "core.synth_core_memory": "should_remember",
-    "core.synth_tagging": "extract_keywords extract_tags",
+    "core.synth_core_memory": "should_remember", "core.synth_tagging": "extract_keywords extract_tags",
     "core.tokens": "find_token narrow_scope",
-    "core.web": "create_app",
-}
+}  # fmt: skip
 """Functions that read no rows of anybody: of values handed in, of settings, of the database as such."""
 
 

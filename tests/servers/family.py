@@ -234,12 +234,10 @@ class MySQL(Daemon):
     SUITE: ClassVar[str | None] = "unstable"
     REDO_LOG: ClassVar[str] = "innodb_redo_log_capacity"
     EXTRA: ClassVar[Options] = {
-        "mysqlx": "OFF",
-        "secure_file_priv": "",
+        "mysqlx": "OFF", "secure_file_priv": "",
         # No keys and certificates at the first start: clients come over loopback, and making them costs a second.
-        "auto_generate_certs": "OFF",
-        "caching_sha2_password_auto_generate_rsa_keys": "OFF",
-    }
+        "auto_generate_certs": "OFF", "caching_sha2_password_auto_generate_rsa_keys": "OFF",
+    }  # fmt: skip
 
     @classmethod
     def is_own_version(cls, line: str) -> bool:
