@@ -260,8 +260,8 @@ BARE = {
     "core.conversations": "parse_tool_call", "core.personas": "get_persona_text", "core.privacy": "scope_of",
     "core.db": "Database check_server configure copy_database default_database migrate open_database pack_index "
     "reindex",
-    "core.prompt_engine": "expand_tags extract_tags fit_prompt parse_answer reduce_prompt_for_llm_limit set_hook to_json "
-    "to_messages",
+    "core.prompt_engine": "expand_tags extract_tags fit_prompt parse_answer reduce_prompt_for_llm_limit set_hook "
+    "to_json to_messages",
     "core.scope": "use_scope", "core.short_term": "relative_age", "core.web": "create_app",
     "core.stories": "from_number get_short_token_limit to_number to_numbers",
     "core.synth_core_memory": "should_remember", "core.synth_tagging": "extract_keywords extract_tags",

@@ -56,8 +56,7 @@ def test_t24_what_is_said_over_and_over_is_read_a_few_times(db: Database, scope:
 
 def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(db: Database, scope: Scope) -> None:
     """What is left out for its text takes all that say it along; what is left out for its time does not."""
-    texts = [("play it", ago(minutes=n + 1)) for n in range(700)]
-    *_, oldest = said(db, scope, texts)
+    *_, oldest = said(db, scope, [("play it", ago(minutes=n + 1)) for n in range(700)])
     other = said(db, scope, [("they play in the garden all day long", ago(days=9))])
 
     def run(drop: searching.Drop) -> searching.Selection:
@@ -103,8 +102,7 @@ def test_t29_equal_scores_go_by_tier_then_newest(db: Database, scope: Scope) -> 
 
 @pytest.mark.parametrize("fresh", [12, 2500])
 def test_t30_a_rare_old_row_is_not_pushed_out(db: Database, scope: Scope, fresh: int) -> None:
-    texts = [(f"{('test', 'prova')[n % 2]} number {n}", ago(seconds=n)) for n in range(fresh)]
-    said(db, scope, texts)
+    said(db, scope, [(f"{('test', 'prova')[n % 2]} number {n}", ago(seconds=n)) for n in range(fresh)])
     old = memory(db, scope, "alonza was here", ago(days=900))
     elder = said(db, scope, [("alonza said so", ago(days=901))])[0]
     wanted = {"keywords": ["test", "prova", "alonza"], "limit": 5}
