@@ -32,7 +32,7 @@ def test_g23_sentences_are_chosen_and_cut(texts: list[str], limits: dict[str, in
 
 def test_g23_what_says_more_is_chosen_and_stays_in_order_with_who_speaks_where_it_changes() -> None:
     moved = "I moved to Rome in 2024 with my cat Tofu."
-    others = ("My sister Ada works as a nurse at the hospital.", "I am allergic to peanuts.")
+    others = ("My sister Ada is a nurse at the hospital.", "I am allergic to peanuts.")
     small_talk = ("Oh, really?", "It is what it is.", "How are you doing today?", "Nice.")
     texts = ["Hello there!", moved, *small_talk[:2], others[0], small_talk[2], others[1], small_talk[3]]
     assert build_extract(texts) == " ".join((moved, *others)) and build_extract(texts, most_sentences=1) == moved
