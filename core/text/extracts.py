@@ -163,7 +163,6 @@ def _useful(texts: Sequence[str], speakers: Sequence[str]) -> list[_Sentence]:
 
 
 def _stops(texts: Sequence[str]) -> frozenset[str]:
-    """Return the stop words of English and of the language of the texts."""
     language, _ = read_language(" ".join(texts))
     return stop_words("en") | (stop_words(language) if language not in ("", "en") else frozenset())
 
@@ -211,10 +210,7 @@ def _spell(run: str, spaceless: bool, left: set[str]) -> Iterator[str]:
 
 
 def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:
-    """Drop sentences from the beginning of a text until it `fits`; return the rest and how many were dropped.
-
-    As few sentences as possible are dropped; the text is "" if not even the last one fits.
-    """
+    """Drop sentences at the beginning of a text until it `fits`; return the rest, maybe "", and the number dropped."""
     if not text or fits(text):
         return text, 0
     sentences = [part for part in _SENTENCE_END.split(text) if part]

@@ -10,8 +10,6 @@ from itertools import repeat
 from ..base import resources
 from ..base.patterns import lazy_pattern
 
-_SELECTORS = ("fe00-fe0f", "e0100-e01ef")
-"""Variation selectors: they choose the glyph of the character before them and are not part of a word."""
 _ONE_LETTER = {
     "ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe",
     "ё": "е", "ѐ": "е", "ѝ": "и", "ґ": "г", "\u0901": "\u0902",
@@ -26,13 +24,15 @@ _ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 
 
 @lru_cache(maxsize=1)
 def marks_class() -> str:
-    """Return the combining marks, without variation selectors, as the content of a regular expression's `[...]`.
+    """Return the combining marks as the content of a regular expression's `[...]`.
 
     They are the marks of Unicode 14.0.0 (category M), which `\\w` leaves out. Looking up a million code points in
     `unicodedata` would take longer than importing the package.
     """
     listed = resources.find("prompts/combining_marks.txt").read_text(encoding="ascii").split()
-    spans = (span.partition("-") for span in listed if span not in _SELECTORS)
+    spans = (
+        span.partition("-") for span in listed if span not in ("fe00-fe0f", "e0100-e01ef")
+    )  # no selectors of a glyph
     return "".join(f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in spans)
 
 
@@ -97,10 +97,7 @@ def one_line(text: str) -> str:
 
 
 def join_lines(text: str) -> str:
-    """Return the cleaned text on one line, with ` / ` between the lines of a list: if all are short.
-
-    After punctuation and before a bullet there is only a space.
-    """
+    """Return the cleaned text on one line; ` / ` parts the short lines of a list, except at punctuation and bullets."""
     if text.isprintable() or max(map(len, text.splitlines()), default=0) > LONGEST_OF_LIST:
         return one_line(text)
     return _LINE_GAP.sub(" / ", _CLEAR_LINE_GAP.sub(" ", clean(text).strip()))
@@ -171,11 +168,7 @@ def strip_invisible(text: str) -> str:
 
 
 def name_form(name: str) -> str:
-    """Return a form of a name by which names that look alike are equal.
-
-    >>> name_form("\u200bANN\u00a0 Lee ")
-    'ann lee'
-    """
+    """Return a form of a name by which names that look alike are equal."""
     return collapsed(strip_invisible(name))
 
 

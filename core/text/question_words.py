@@ -38,7 +38,6 @@ LOOKED_AT = 4_000
 
 
 def list_phrases(name: str, language: str) -> list[str]:
-    """Return the phrases of the list `name` in a language, as they are in the file."""
     return read_lists(f"questions/{language}").get(name, "").split()
 
 
@@ -104,10 +103,7 @@ def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
 
 
 def asks_about_now(words: str, languages: Sequence[str]) -> bool:
-    """Return whether a question asks about the present: it has a word such as `now`, or no words for the past.
-
-    `What did we decide?` asks for what holds now, too.
-    """
+    """Return whether a question asks about the present: it has a word such as `now` or `decide`, or no past."""
     known = [language for language in languages if list_phrases("past", language)]
     is_now = holds(words, "now", known) or not holds(words, "past", known)
     return bool(known) and (is_now or holds(words, "decides", known))

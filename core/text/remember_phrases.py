@@ -125,19 +125,15 @@ def _pattern(phrase: str) -> tuple[bool, str]:
     return begins_word, f"(?:{made}){ends}"
 
 
-def _join_patterns(phrases: Sequence[str]) -> str:
-    """Return a regular expression that finds one of the phrases, the longest first."""
-    patterns = [_pattern(each) for each in sorted(phrases, key=len, reverse=True) if each.strip("?,() ")]
+@lru_cache(maxsize=1024)
+def _compile(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Return a pattern that finds one of the phrases anywhere, the longest first."""
+    listed = sorted((each.removeprefix("* ") for each in phrases), key=len, reverse=True)
+    patterns = [_pattern(each) for each in listed if each.strip("?,() ")]
     # Words share one lookbehind: one in each phrase would be tried at every character, six times as slow.
     words = "|".join(made for begins_word, made in patterns if begins_word)
     others = [made for begins_word, made in patterns if not begins_word]
-    return "|".join([*([rf"(?<!\w)(?:{words})"] if words else []), *others])
-
-
-@lru_cache(maxsize=1024)
-def _compile(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return a pattern that finds one of the phrases anywhere."""
-    wanted = _join_patterns([each.removeprefix("* ") for each in phrases])
+    wanted = "|".join([*([rf"(?<!\w)(?:{words})"] if words else []), *others])
     return re.compile(wanted) if wanted else None
 
 
@@ -167,9 +163,6 @@ def _follows(form: str, phrases: Sequence[str], leads: Sequence[str] = (), asked
     )
 
 
-# Whose words
-
-
 @lru_cache(maxsize=8)
 def _line(name: str) -> re.Pattern[str]:
     """Return a pattern of `prompts/lines.txt` (`prompts/README.md`), for lines that are not the person's own words."""
@@ -177,9 +170,7 @@ def _line(name: str) -> re.Pattern[str]:
 
 
 def _own_lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the lines a person typed, up to the first line that begins a mail, a file or a copied chat; each with
-    whether it is said in character.
-    """
+    """Yield the lines a person typed before any mail, file or copied chat, and whether each is said in character."""
     is_played = _ACTED.search(_BOLD.sub(r"\2", text)) is not None
     lines = _NOT_TYPED.sub("\n", clean(text)).splitlines()
     written = [line.strip() for line in lines if line.strip()]
@@ -206,9 +197,7 @@ def _unquote(match: re.Match[str]) -> str:
 
 
 def _own_sentences(text: str, known: Sequence[Phrases]) -> Iterator[tuple[str, str, bool]]:
-    """Yield a person's own sentences, each with the part in which phrases are searched, and whether it is said in
-    character.
-    """
+    """Yield a person's own sentences, each with the part to search for phrases, and whether it is said in character."""
     count = 0
     for line, is_played in _own_lines(text):
         for sentence in sentences(line):
@@ -280,9 +269,6 @@ def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, boo
     return before, not after.strip()
 
 
-# The decision
-
-
 def may_state(text: str, groups: Sequence[str], known: Sequence[Phrases]) -> bool:
     """Return whether a text contains a phrase of these groups: a fast check, as nearly no message has a statement."""
     if len(text) > MOST_CHARS:
@@ -322,7 +308,6 @@ def find_values(text: str, topics: Iterable[str], known: Sequence[Phrases]) -> s
 
 
 def holds_word(text: str, group: str, known: Sequence[Phrases]) -> bool:
-    """Return whether a text has a phrase of a group, such as MEDICAL."""
     return _holds_any(_without_marks(text), group, known)
 
 

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, Literal
 
 from ..base.patterns import lazy_pattern
@@ -350,7 +349,7 @@ def judge_refusal(new: str, current: str, *, patterns: Sequence[str]) -> Refusal
     if not strip_invisible(clean(new)):
         return "empty"
     head = beginning(new)
-    if any(pattern.match(head) for pattern in _compiled(tuple(patterns))):
+    if any(re.match(pattern, head, re.IGNORECASE) for pattern in patterns):
         return "error_like"
     had = len(current.strip())
     if had >= LONG_ENOUGH_CHARS and len(new.strip()) < round(MIN_RATIO * had, 6):
@@ -363,8 +362,3 @@ def beginning(text: str) -> str:
     known = unicodedata.normalize("NFKC", clean(text[: 2 * LOOKED_AT_CHARS])).replace("’", "'").replace("＇", "'")
     marks = _MARKS.match(known)
     return _SPACE_RUNS.sub(" ", known[marks.end() if marks else 0 :])[:LOOKED_AT_CHARS].strip()
-
-
-@lru_cache(maxsize=32)
-def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)

@@ -49,22 +49,14 @@ YEAR_DIGITS = 4
 _NUMBER = lazy_pattern(r"(?<![^\W_])[0-9]{1,12}(?![^\W_])")
 
 
-# Salient words
-
-
 def salient_words(text: str, languages: Sequence[str], limit: int | None = None) -> list[str]:
     """Return the salient words: not stop words of the languages, unique, in first-seen order."""
-    accented = _find_accented(text)
+    accents = () if text.isascii() else _ACCENTED.findall(fold_case(clean(text)))
+    accented = frozenset(fold(" ".join(accents)).split())  # so that `thé` is not taken for the stop word `the`
     stops = [stop_words(one) - accented if one == "en" else stop_words(one) for one in languages]
     words, certain = _find_salient(text, languages, accented)
     telling = {*words}.difference(*stops) | certain
     return list(islice(dict.fromkeys(filter(telling.__contains__, words)), limit))
-
-
-def _find_accented(text: str) -> frozenset[str]:
-    """Return the words written with accents, folded, so that `thé` is not taken for the stop word `the`."""
-    found = () if text.isascii() else _ACCENTED.findall(fold_case(clean(text)))
-    return frozenset(fold(" ".join(found)).split())
 
 
 def _find_salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> tuple[list[str], set[str]]:
@@ -197,17 +189,10 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
     return plain[:limit]
 
 
-# Number and form of search words
-
-
 def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int], limit: int) -> list[str]:
     """Return the `limit` rarest words, in the order given; words that no row holds are chosen last."""
-
-    def rarity(word: str) -> tuple[bool, int]:
-        rows = rows_by_word.get(word, 0)
-        return rows <= 0, rows
-
-    kept = set(sorted(words_in_order, key=rarity)[:limit])
+    rows = {word: rows_by_word.get(word, 0) for word in words_in_order}
+    kept = set(sorted(words_in_order, key=lambda word: (rows[word] <= 0, rows[word]))[:limit])
     return [word for word in words_in_order if word in kept]
 
 

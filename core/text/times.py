@@ -30,10 +30,7 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 
 
 def read_time(value: Any) -> tuple[datetime | None, bool]:
-    """Return `(moment, clamped)`: an aware UTC time from 1970 to 9998, or None if the value is not a time.
-
-    A number counts seconds, milliseconds, microseconds or nanoseconds since 1970, depending on its size.
-    """
+    """Return `(moment, clamped)`: an aware UTC time from 1970 to 9998, or None if the value is not a time."""
     if isinstance(value, bool):
         return None, False
     if isinstance(value, (int, float)):

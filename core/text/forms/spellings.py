@@ -132,7 +132,6 @@ def split_compound(word: str, find: Find, languages: Sequence[str], most: int = 
 
 
 def joins_words(language: str) -> bool:
-    """Return whether a language writes compounds as one word."""
     return "links" in read_rules(language)
 
 

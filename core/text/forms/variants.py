@@ -66,7 +66,6 @@ def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> 
 
 
 def _find_of_stem(word: str, language: str, beginning: Beginning) -> dict[str, None]:
-    """Return the index words with the same Snowball stem as a word."""
     (stem, *_) = stems(word, (language,))
     found, is_long = dict[str, None](), len(stem) >= int(read_rules(language).get("stems", _SHORTEST_STEM))
     shorter = stem[:-1] if len(stem) > _SHORTEST_STEM else stem
@@ -89,7 +88,6 @@ def _look_alikes(language: str) -> dict[str, frozenset[str]]:
 
 
 def match_words(start: str, endings: frozenset[str], language: str, beginning: Beginning) -> Iterator[str]:
-    """Yield the index words that consist of `start` and one of the endings."""
     if language == "ko":
         for text in _list_beginnings(start):
             for term in beginning(text):

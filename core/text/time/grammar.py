@@ -80,7 +80,6 @@ def _rule(pattern: str, read: Read) -> Rule:
 
 
 def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
-    """Merge the parts that together name a time."""
     sure: list[TimePart] = []  # with the certain meanings that a word before them gives: `in May`, `on the 6th`
     for n, part in enumerate(parts):
         if m.is_told and "a" in part.kinds:

@@ -153,7 +153,6 @@ def date_of(year: int, month: int, day: int) -> Time | None:
 
 
 def count_away(m: Moment, side: int, count: float, unit: str) -> Time | None:
-    """Return the time N days, weeks ... before or after now."""
     if count > MOST_COUNT * (60 if unit in ("hour", "minute") else 1):
         return None
     if unit in ("minute", "hour"):
@@ -248,9 +247,6 @@ def choose_weekday_beside(m: Moment, time: Time, side: int, weekday: int) -> Tim
         return None
     edge = _edge(span, side)
     return fixed(of_days(edge + side * ((side * (weekday - edge.weekday()) - 1) % 7 + 1) * DAY), "day")
-
-
-# Relations
 
 
 def count_window(m: Moment, side: int, amount: tuple[float, str]) -> Found | None:
@@ -379,8 +375,6 @@ def join_times(m: Moment, one: Time, other: Time) -> Found | None:
         return None
     return Found(first[0], last[1], "hour" if other.precision == "minute" else other.precision)
 
-
-# The patterns
 
 Read = Callable[[Moment, Any], "Time | Found | dict[str, Any] | None"]
 """Function from the values of a pattern's parts to their meaning; None if they have none together."""

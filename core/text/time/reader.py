@@ -280,7 +280,6 @@ def _holds(parts: Sequence[TimePart], kind: str) -> bool:
 
 
 def _is_denied(parts: Sequence[TimePart], part: TimePart) -> bool:
-    """Return whether the sentence of a part contains a negation."""
     at, breaks = parts.index(part), [n for n, each in enumerate(parts) if BREAK in each.kinds]
     begin = max((n for n in breaks if n < at), default=0)
     return _holds(parts[begin : min((n for n in breaks if n > at), default=len(parts))], "~")

@@ -169,7 +169,6 @@ def of_clock(day: Range, minutes: int) -> Range:
 
 
 def of_edge(span: Range, edge: str) -> Range:
-    """Return the early, mid or late part, or a half, of a week, month or year."""
     start, end = span
     days = (end - start).days
     if edge == "mid" and days < 4:  # the middle of a weekend

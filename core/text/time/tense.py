@@ -112,7 +112,6 @@ def _read_clause(
 
 
 def _find_verbs(clause: Sequence[TimePart], text: str, language: str) -> list[_Verb]:
-    """Return the verbs of a clause that have a tense."""
     listed, regular = _load(language)
     verbs: list[_Verb] = []
     for part in clause:
