@@ -6,11 +6,11 @@ sees only the messages that a prompt in that other conversation would see.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from typing import Any, Protocol, TypedDict, Unpack, get_args
+from typing import Any, TypedDict, Unpack, get_args
 
 from .access.rules import plain_key
 from .access.view import Viewer
@@ -40,12 +40,8 @@ __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat
            "load_chat_history", "load_global_chat_history", "save_chat_message", "save_message"]  # fmt: skip
 
 
-class Store(Protocol):
-    """Stores one message; `is_answer` says that it answers the message that the same call stored just before."""
-
-    def __call__(self, *, is_answer: bool = False) -> WriteResult: ...
-
-
+Store = Callable[..., WriteResult]
+"""Stores one message; `is_answer` says that it answers the message that the same call stored just before."""
 _MOST_LINES = 1000
 
 
@@ -103,21 +99,12 @@ def save_chat_message(
     >>> save_chat_message("web/7", "Is there tea?", "Ann", "ann", db=db).stored
     True
     """
-    return _plan(
-        open_call(**options),
-        interface_path,
-        message_text,
-        reply_to,
-        sender_name=sender_name,
-        sender_id=sender_id,
-        timestamp=timestamp,
-        metadata=metadata,
-        message_id=message_id,
-        role=role,
-        triggered_by=triggered_by,
-        title=title,
-        server_name=server_name,
-    )()
+    plan = _plan(
+        open_call(**options), interface_path, message_text, reply_to,
+        sender_name=sender_name, sender_id=sender_id, timestamp=timestamp, metadata=metadata, message_id=message_id,
+        role=role, triggered_by=triggered_by, title=title, server_name=server_name,
+    )  # fmt: skip
+    return plan()
 
 
 def _plan(call: Call, conversation: object, text: object, reply_to: object = None, **facts: Any) -> Store:
@@ -288,8 +275,7 @@ def load_chat_history(
     call = open_call(**options)
     if path is None or (isinstance(path, str) and not path.strip()):
         return []
-    key = find_key(call, path)
-    return _read_lines(call, limit, call.settings.chat_history, key, level=level)
+    return _read_lines(call, limit, call.settings.chat_history, find_key(call, path), level=level)
 
 
 def load_global_chat_history(limit: object = 10, **options: Unpack[CallOptions]) -> list[ChatLine]:

@@ -39,7 +39,6 @@ class HistoryLists:
     echoes: list[HistoryEntry] = field(default_factory=list)
     """Copies of the message being answered, which memories do not repeat."""
     replacing: Replaced | None = None
-    """Stored message that the new message replaces."""
     replaced: list[HistoryEntry] = field(default_factory=list)
     """Stored messages that the new message replaces, which memories do not repeat."""
     full: frozenset[str] = frozenset()
@@ -55,8 +54,6 @@ class HistoryLists:
 
 @dataclass(frozen=True, slots=True)
 class HistoryBuilder:
-    """Builds the two history lists of the prompt for one incoming message."""
-
     message: IncomingMessage
     live: LiveHistory
     settings: Settings
@@ -65,7 +62,6 @@ class HistoryBuilder:
     """Returns the reason why messages of a conversation key are left out, such as `private`; "" shows them."""
     zone: tzinfo = UTC
     persona: str = ""
-    """Id of the persona."""
     persona_text: str = ""
     replacing: Replaced | None = None
     replaced_rows: frozenset[int] = frozenset()
@@ -184,9 +180,6 @@ class HistoryBuilder:
         return ChatLine(f"[from {place}] {line}" if place else line, lines.turn_of(entry, name, place))
 
 
-# When two messages are the same, and their order
-
-
 def entry_id(entry: HistoryEntry) -> str:
     """Return the id by which the report names a message: its message id, else its row id, else ""."""
     return entry.message_id or ("" if entry.row_id is None else str(entry.row_id))
@@ -258,11 +251,8 @@ def _place_live(chats: Iterable[Chat]) -> list[Placed]:
 
 
 def _sort_newest_first(placed: Iterable[Placed]) -> list[Placed]:
-    """Return the messages newest first; messages with equal sort keys are ordered by conversation key."""
     return sorted(placed, key=itemgetter(0))[::-1]
 
-
-# Messages that are never shown, and echoes of the message being answered
 
 ECHO_WINDOW = timedelta(seconds=60)
 """A line of the sender with the same text within this time is a copy of the new message, already stored by the host."""

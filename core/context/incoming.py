@@ -22,7 +22,6 @@ from ..text.hits import known_name
 from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
 from ..text.times import iso_text, parse_time, read_time_or_now
 
-_PEOPLE_NAMES = ("full_name", "display_name", "name")
 NAMES: Mapping[str, tuple[str, ...]] = {
     "text": ("text", "message_text", "content"),
     "time": ("date", "timestamp", "created_at", "time", "at"),
@@ -30,7 +29,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "role": ("role", "kind", "type"),
     "person": ("from_user", "from", "sender", "author", "user"),
     "sender_id": ("sender_id", "author_id", "user_id"),
-    "sender_name": ("sender_name", "author_name", "speaker", "persona_name", *_PEOPLE_NAMES),
+    "sender_name": ("sender_name", "author_name", "speaker", "persona_name", "full_name", "display_name", "name"),
     "username": ("username",),
     "reply": ("reply_to_message", "reply_to"),
     "thread": ("message_thread_id", "thread_id"),
@@ -40,8 +39,6 @@ _ATTACHED = (
     "attachments", "media", "images", "image", "photo", "photos", "document", "documents", "audio", "voice", "video",
     "videos", "video_note", "video_notes", "sticker", "animation",
 )  # fmt: skip
-_FOR_HOSTS = ("interface", "server_name", "is_addressed")
-"""Keys that platform adapters add and that are not part of a prompt."""
 LOOKED_FOR = tuple(
     dict.fromkeys(
         ["text", "message_id", "date", "interface_path", "chat", "server_id", "is_private", "payload", "time_zone",
@@ -58,12 +55,8 @@ PERSON_WORDS = frozenset({"user", "human", "person", "participant"})
 PERSONA_WORDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
 """Values of a role field that mean the persona."""
 _TOOLS = ("tool", "function")
-"""Roles of tool results in a list of chat messages."""
 _PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
 """Kinds of message that do not name the author."""
-
-
-# The parts of any message
 
 
 @lru_cache(maxsize=256)
@@ -158,16 +151,12 @@ def read_reply(message: Any) -> Reply | None:
     return None
 
 
-# An incoming message
-
-
 @dataclass(frozen=True, slots=True)
 class IncomingMessage:
     """The host's message in normal form. `raw` is the host's own object, for hooks and media fields."""
 
     message_id: str | None
     date: datetime
-    """Time with a zone, in UTC."""
     text: str
     interface: str
     """Surface such as `telegram_bot`, "" if unknown."""
@@ -237,7 +226,6 @@ class IncomingMessage:
         return self.notes if has_id or read_role(self.raw) == "persona" else (*self.notes, _NO_ID)
 
     def text_with_attachments(self) -> str:
-        """Return the text, and a line that names the attachments."""
         return "\n".join(filter(None, (self.text, name_attachments(read_attachments(self.raw)))))
 
 
@@ -294,7 +282,7 @@ def _note_unread(message: Any) -> list[str]:
     return [f"not known and not read of the message: {shown}{more}"]
 
 
-_KNOWN_KEYS = frozenset(spell((*LOOKED_FOR, *_FOR_HOSTS)))
+_KNOWN_KEYS = frozenset(spell((*LOOKED_FOR, "interface", "server_name", "is_addressed")))  # the last are of adapters
 
 
 @lru_cache(maxsize=256)
@@ -363,8 +351,6 @@ def _read_privacy(said: Any, chat_type: str | None, notes: list[str]) -> bool | 
     return None
 
 
-# The parts of a message besides its text
-
 NON_TEXT = "[Non-text content]"
 """Text of a replied-to message without text and caption."""
 _FILE_NAMES = ("filename", "file_name", "name", "type", "content_type")
@@ -381,7 +367,6 @@ def input_facts(raw: Any, image_data: Any = None, attachments: Any = None) -> di
 
 
 def read_attachments(raw: Any) -> list[Any]:
-    """Return the attachments of a message; [] if they are not a list."""
     attachments = get(raw, "attachments")
     return list(attachments) if isinstance(attachments, (list, tuple)) else []
 

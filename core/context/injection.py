@@ -56,9 +56,6 @@ def _find_index(value: object, name: str, known: tuple[str, ...]) -> int:
     raise ValueError(f"{name} is {shown(value)}. It must be {', '.join(quoted[:-1])} or {quoted[-1]}.")
 
 
-# Numbers, for the hosts that use them
-
-
 def to_number(position: str | None) -> int:
     """Return the number (0 to 2) of a recap position, or -1 for None (no recap inserted).
 

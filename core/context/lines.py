@@ -17,7 +17,6 @@ from .incoming import IncomingMessage, read_role
 NAMELESS_PERSONA = "You"
 """Name for a persona without a name: it addresses the model, which speaks as the persona."""
 AGE_MARKER_MINUTES = 10
-"""Age in minutes from which a line shows its age."""
 REPLY_QUOTE_CHARS = 40
 """Maximum number of characters quoted from the replied-to line: enough to recognise it."""
 UNKNOWN = "Unknown"
@@ -118,13 +117,8 @@ def place_of(entry: HistoryEntry) -> str:
     return known_name(entry.title, quoted(show_key(entry.conversation)))
 
 
-# The original message of a line
-
-
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The original message of one line."""
-
     text: str
     """The original text, with quotes, line breaks and spaces."""
     name: str
@@ -155,8 +149,6 @@ def turn_of(entry: HistoryEntry, name: str = "", place: str = "") -> Turn:
     reply = "" if entry.reply is None else reply_note(entry.reply.name, entry.reply.text)
     return Turn(entry.text, name or sender(entry), is_persona(entry), reply, entry.time, place)
 
-
-# Names of people
 
 Identity = tuple[str, str]
 """(interface, id) of a person, or ("", name) without an id."""
@@ -273,7 +265,6 @@ def _identify(message: IncomingMessage) -> tuple[Identity, str]:
 
 
 def identity_of(conversation: str, sender_id: str, name: str) -> Identity:
-    """Return the identity of a sender: by id, or by name if there is no id."""
     return (conversation.partition("/")[0], sender_id) if sender_id else ("", f"name:{fold(name)}")
 
 

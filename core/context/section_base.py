@@ -25,7 +25,6 @@ class Asked:
     message: IncomingMessage
     now: datetime
     skips_history: bool = False
-    """Whether the host asked for a prompt without history lists and thoughts."""
     words: tuple[str, ...] = ()
     """Words of the message, in the form the search uses, and its tags."""
 

@@ -90,9 +90,6 @@ def _read_branches(db: Database, sections: Sequence[Branch], shared: Mapping[str
     return found
 
 
-# Lines of conversations
-
-
 def _build_line(
     row_id: int,
     text: str | None,
@@ -181,9 +178,6 @@ def _newest_of(columns: Sequence[Any], family: str) -> CompiledStatement:
     ]
     newest = select(*columns).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
     return CompiledStatement(newest.limit(bindparam("rows", type_=Integer())), family)
-
-
-# The diary
 
 
 def _build_entry(

@@ -29,7 +29,6 @@ SAME_WITHIN = timedelta(seconds=5)
 """Two equal texts of one sender are one message if they are less than this apart and at least one has no id."""
 
 PERSONA_ROLES = ("persona", "thought")
-"""Roles of the persona's own lines."""
 NOBODY_ROLES = ("system", "narrator")
 """Roles of lines without a speaker, unless they name a sender."""
 
@@ -71,7 +70,6 @@ class NewMessage:
 
     @property
     def is_persona(self) -> bool:
-        """Return whether the message is the persona's own line."""
         return self.role in PERSONA_ROLES or (self.sender_id == PERSONA_SENDER and self.participant is None)
 
     @property
@@ -148,7 +146,6 @@ def read_message(
 
 
 def _role(role: object, sender: str) -> Role:
-    """Return the role that the host names, else the sender's role: `self` is the persona."""
     if role is None:
         return "persona" if sender == PERSONA_SENDER else "user"
     check_choice(role, "role", Role)

@@ -47,9 +47,6 @@ def build_scope(scope: Scope, conversation: str, privacy: Privacy | None = None)
     return replace(scope, conversation=conversation, privacy=privacy or said)
 
 
-# One message
-
-
 def insert_message(
     db: Database,
     scope: Scope,

@@ -30,7 +30,6 @@ WriteBeside = Callable[[Connection, Database, str, Sequence[tuple[int, str, Any]
 """Stores the `beside` data of a persona's messages, each as (row id, conversation, data), in their transaction."""
 
 PART = 500
-"""Number of messages stored in one transaction."""
 
 
 Ready = tuple[int, NewMessage, table_conversations.AudienceRow]
@@ -138,7 +137,6 @@ class Seen:
     """The messages of one conversation that are stored or about to be stored, to find duplicates."""
 
     def __init__(self, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> None:
-        """Read the stored messages that `batch` may repeat."""
         here = connection.execute, persona, conversation
         named = table_lines.read_by_ids(*here, (m.message_id for m in batch if m.message_id is not None))
         self._ids = {message_id: line.row_id for message_id, line in named.items()}
@@ -153,7 +151,6 @@ class Seen:
         insort(self._said.setdefault(said, []), (at, row_id, message_id is not None))
 
     def note(self, message: NewMessage, row_id: int) -> None:
-        """Add a message that is about to be stored."""
         if message.message_id is not None:
             self._ids[message.message_id] = row_id
         self._keep((message.digest, *message.sender), microseconds(message.at), row_id, message.message_id)

@@ -21,8 +21,6 @@ SHOWN, BY_SCENES, AT_SOURCE = 0, 1, 2
 
 
 class MessagePosition(NamedTuple):
-    """Position of a message in its conversation."""
-
     at: datetime
     row_id: int
     hidden: bool | None = None
@@ -85,18 +83,13 @@ def _set(connection: Connection, persona: str, conversation: str, old: int, new:
 
 
 def set_excluded(connection: Connection, persona: str, row_id: int, *, excluded: bool) -> bool:
-    """Set or clear the flag `excluded` of a message; return whether it changed."""
     stmt = update(chat_history_cache).where(_C.persona_id == persona, _C.id == row_id, _C.excluded != int(excluded))
     return connection.execute(stmt.values(excluded=int(excluded))).rowcount > 0
 
 
 def clear_excluded(connection: Connection, persona: str, conversation: str) -> int:
-    """Clear the flag `excluded` of all messages of a conversation; return how many had it."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation, _C.excluded != 0)
     return connection.execute(update(chat_history_cache).where(*mine).values(excluded=0)).rowcount
-
-
-# Settings at the last refresh
 
 
 def read_digest(db: Database, persona: str) -> int | None:

@@ -63,9 +63,6 @@ def in_order(lines: Iterable[Line]) -> list[Line]:
     return sorted(lines, key=lambda line: (line.at is not None, line.at, line.row_id))
 
 
-# Messages named by id
-
-
 _FACTS_OF = select(*FACTS).where(*_THESE)
 _LINES_OF = select(*LINE).where(*_THESE)
 _BY_ID = select(*LINE).where(*_HERE, _C.message_id.in_(IDS))
@@ -110,13 +107,11 @@ def read_said(
 def update_facts(
     connection: Connection, persona: str, row_id: int, message_id: str, metadata: Mapping[str, Any] | None
 ) -> None:
-    """Change a message's platform id and metadata."""
     values = {"message_id": message_id, "metadata": dict(metadata) if metadata else None}
     connection.execute(update(chat_history_cache).where(_C.persona_id == persona, _C.id == row_id).values(**values))
 
 
 def find_message(db: Database, persona: str, conversation: str, message_id: str) -> Line | None:
-    """Return the message with this platform id, None if it is not stored."""
     return read_by_ids(db.read, persona, conversation, [message_id]).get(message_id)
 
 
@@ -157,9 +152,6 @@ def find_quoted(db: Database, persona: str, conversation: object, message_id: ob
         "timestamp": iso_text(line.at),
         "role": "persona" if line.role in PERSONA_ROLES else "user",
     }
-
-
-# Newest messages: of one conversation, of a privacy level, of all conversations
 
 
 def _where(level: bool, anywhere: bool, local: bool, withdrawn: bool = False) -> list[Any]:
@@ -205,11 +197,7 @@ def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: b
     """Return the counts of visible messages and of their conversations, and the oldest and the newest time."""
     columns = (func.count(), func.count(_C.interface_path.distinct()), func.min(_C.timestamp), func.max(_C.timestamp))
     chosen = select(*columns).where(*_where(False, True, local))
-    values = {"persona": persona, "audiences": list(audiences)}
-    return db.read(chosen, values, source="chat_history_cache")[0]
-
-
-# A whole conversation
+    return db.read(chosen, {"persona": persona, "audiences": list(audiences)}, source="chat_history_cache")[0]
 
 
 def read_pages(
@@ -234,9 +222,6 @@ def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]
     """Return the row ids of a conversation's messages, oldest first; the read touches an index only."""
     here = (_C.persona_id == persona, _C.interface_path == conversation)
     return tuple(r.id for r in read(select(_C.id).where(*here).order_by(_C.timestamp, _C.id), {}))
-
-
-# Reads for stories
 
 
 def is_open(connection: Connection, persona: str, line: Line, default: str) -> bool:

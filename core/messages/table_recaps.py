@@ -28,8 +28,6 @@ _R = message_recaps.c
 
 @dataclass(frozen=True, slots=True)
 class Recap:
-    """The recap of a message or of one of its alternatives."""
-
     memory: str | None = None
     include: str | None = None
     edited: bool = False
@@ -74,9 +72,6 @@ def read_log(
     return [(build_line(row), build_recap(row)) for row in reversed(newest)]
 
 
-# Recaps up to a token limit, and recaps that are included
-
-
 def read_page(
     read: Reader, persona: str, conversation: str, rows: int, *, before: Line | None = None
 ) -> list[tuple[Line, int]]:
@@ -106,9 +101,6 @@ def read_included(read: Reader, persona: str, conversation: str) -> dict[int, st
     return {r.message_row: r.include for r in rows}
 
 
-# Recaps in a prompt
-
-
 class IncludedRecap(NamedTuple):
     """A recap that a prompt includes, with the values that the prompt needs."""
 
@@ -116,7 +108,6 @@ class IncludedRecap(NamedTuple):
     """Row id of its message."""
     memory: str
     digest: Any
-    """Digest of the message's text."""
     at: datetime | None
 
 
@@ -149,9 +140,6 @@ def select_included(family: str) -> CompiledStatement:
         .limit(_MOST_LINES)
     )
     return CompiledStatement(statement.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
-
-
-# Writing
 
 
 def update_recap(
@@ -209,15 +197,11 @@ def clear_conversation(connection: Connection, persona: str, conversation: str) 
     return dict(counts)
 
 
-# Messages checked for scene breaks
-
-
 CHECKED = "auto_scene_break_checked"
 """Key that marks a message as checked for scene breaks, together with all before it."""
 
 
 def read_checked(read: Reader, persona: str, conversation: str) -> set[int]:
-    """Return the messages of a conversation that are marked `auto_scene_break_checked`."""
     own = (_R.alternative == OWN, _R.data.is_not(None))
     stored = select(_R.message_row, _R.data).where(_R.persona_id == persona, _R.conversation_key == conversation, *own)
     return {r.message_row for r in read(stored, {}) if (read_object(r.data) or {}).get(CHECKED)}
@@ -230,8 +214,6 @@ _A = message_alternatives.c
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One version of a message."""
-
     number: int
     text: str
     is_current: bool = False
@@ -285,8 +267,6 @@ def set_current_alternative(connection: Connection, persona: str, row_id: int, n
         move_recap(connection, persona, row_id, OWN, current)
     move_recap(connection, persona, row_id, number, OWN)
 
-
-# Operations
 
 RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
 SAID = ("user", "persona")

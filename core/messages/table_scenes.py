@@ -20,8 +20,6 @@ _R = scene_recaps.c
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A stored scene with its current recap."""
-
     id: int
     break_row: int
     name: str = ""
@@ -30,9 +28,6 @@ class Scene:
     """Number of the current recap version, None without one."""
     recap: str = ""
     provenance: str = ""
-
-
-# Reading
 
 
 _WHOLE = (
@@ -62,9 +57,6 @@ def find_scene(read: Reader, persona: str, break_row: int) -> Scene | None:
     """Return the scene that ends with the message `break_row`; None if that message has no break."""
     ended = _WHOLE.where(_S.persona_id == persona, _S.break_row == break_row)
     return next((_scene(r) for r in read(ended, {})), None)
-
-
-# Writing
 
 
 def insert_scene(

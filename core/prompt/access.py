@@ -96,9 +96,6 @@ def count_recent(call: PromptCall) -> int:
     return min(2 * call.caps.recent + 2, MOST_CHATS)
 
 
-# Tags and words that the message asks for
-
-
 def find_tags(call: PromptCall, vocabulary: Vocabulary) -> tuple[Sequence[str], Sequence[str]]:
     """Return `(tags of the message, these tags and their linked tags)`; a failed hook adds no tags."""
     text, s = call.asked_text, call.settings
@@ -125,9 +122,6 @@ def _texts(given: Any) -> list[str]:
         raise TypeError(f"A list of tags was expected, {type(given).__name__} came.")
     tags = [str(tag) for tag in given or () if isinstance(tag, (str, int))]
     return sorted(tags) if isinstance(given, (set, frozenset)) else tags
-
-
-# Conversations whose live lines may be seen
 
 
 def live_keys(live: LiveHistory) -> tuple[str, ...]:

@@ -181,7 +181,6 @@ class PromptCall:
     scope: Scope
     guard: Guard
     replacing: str | None = None
-    """Id of the stored message that the new message replaces."""
     room: Room | None = None
     """Size of the prompt, which sets the number of hits unless MEMORY_ITEMS does; None: CONTEXT_VERBOSITY sets it."""
 
@@ -344,7 +343,6 @@ class Gathered:
     recalled: Recalled = field(default_factory=Recalled)
     names: NameLabels = field(default_factory=NameLabels)
     ids: Mapping[str, list[str]] = field(default_factory=dict)
-    """Ids of the items of each section."""
     words: Sequence[str] = ()
     lines: Sequence[int] = ()
     """Row ids of the stored messages in the history."""

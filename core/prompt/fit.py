@@ -85,7 +85,6 @@ class Space:
         """Returns the size of a text in the unit of `most`."""
 
     def count_tokens(self, text: str) -> int:
-        """Return the number of tokens of a text by the token counter, rounded up."""
         count: Any = self.counter(text) if self.counter is not None else 0
         if isinstance(count, bool) or not isinstance(count, (int, float)) or not math.isfinite(count) or count < 0:
             kind = type(count).__name__
@@ -124,14 +123,10 @@ class Fitted:
     broken: Literal["characters", "tokens"] | None = None
     """Unit of the exceeded limit, in which `parts` is counted."""
     citations: Mapping[str, Citation] = field(default_factory=dict)
-    """Stored row of each citation mark in the prompt."""
 
     @property
     def size(self) -> int:
         return len(self.text)
-
-
-# Limits: an argument must be valid; a bad value of the host's hook gives a note
 
 
 def read_limit_argument(name: str, value: object) -> int | None:
@@ -148,9 +143,6 @@ def read_engine_limit(value: object) -> EngineLimit:
         return read_limit_argument("engine_limit", value), None
     except ValueError:
         return None, f"engine_limit gave {shown(value)}, which is no whole number of at least 1; it is not used"
-
-
-# Choosing items
 
 
 def fit_items(
@@ -289,9 +281,6 @@ def build_fitted(items: Sequence[Item], kept: Iterable[int], prompt: Any, text: 
     return Fitted(prompt, text, counts, memories, tuple(lost))
 
 
-# Shortening
-
-
 def shorten(value: Any, most: int, measure: Callable[[Any], int], cut: Callable[[str, int], str]) -> Any:
     """Shorten the texts of a value by `cut` until it measures at most `most`; return None if that fails."""
     longest = max((len(text) for text in _list_texts(value)), default=0)
@@ -349,15 +338,11 @@ def _list_texts(value: Any) -> list[str]:
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a copy of a value with each of its texts changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
         return {name: change(each) if type(each) is str else map_texts(each, change) for name, each in value.items()}
     return [map_texts(each, change) for each in value] if isinstance(value, (list, tuple)) else value
-
-
-# JSON prompts
 
 
 def fit(

@@ -1,34 +1,35 @@
-"""Reads the stored history of a prompt and merges it with live messages into the context."""
+"""Reads the stored history of a prompt, with the names of its people, and merges it with live messages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from .. import hooks
 from ..access.rules import plain_key, split_key
-from ..access.table_participants import is_full
+from ..access.table_participants import is_full, read_persons
 from ..access.view import Recent
 from ..context import context as context_rules
 from ..context import table as context_table
 from ..context.context import CURRENT, RECENT
 from ..context.history import HistoryBuilder, HistoryLists, Replaced, entry_id
-from ..context.incoming import describe_reply, read_reply
-from ..context.lines import NameLabels
+from ..context.incoming import describe_reply, read_reply, read_role
+from ..context.lines import NameLabels, People, read_persona_name
 from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import HistoryWanted, StoredLines
 from ..conversations import section_saved
 from ..database.compiled import Branch
 from ..database.sources import BY_NUMBER, CHAT, MEMORIES
-from ..index.shapes import RowId
+from ..index.shapes import RowId, RowTime
 from ..messages import table_hidden, table_lines
 from ..shapes import HistoryEntry, Hit, LeftOut, ReplyNote
+from ..text.folding import name_form
+from ..text.hits import known_name
 from .access import count_recent, may_see
 from .call import PromptCall, VisibleContext
-from .people import StoredPeople
 
 MARGIN = 6
 """Number of rows read beyond the wanted lines, to replace blank, hidden and echoed rows and copies of live messages."""
@@ -38,9 +39,6 @@ MOST_HIDDEN = 1000
 """Maximum number of rows loaded of a conversation if the oldest rows are hidden, but not by a scene."""
 DEEPER, ROUNDS = 4, 6
 """Factor by which each further read asks for more rows, and maximum number of further reads in a call."""
-
-
-# The stored lines
 
 
 def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch] = ()) -> StoredLines:
@@ -147,9 +145,6 @@ def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
     return len(entries) >= MOST_HIDDEN or any(entry.hidden == table_hidden.BY_SCENES for entry in oldest)
 
 
-# The context
-
-
 def compose(
     call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built], memories: Sequence[Hit]
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
@@ -188,9 +183,6 @@ def place_items(best: Sequence[RowId], lists: HistoryLists, saved: Sequence[str]
             places[(CURRENT, n) if index < 0 else (RECENT, index)] = place
     rows = ((n, at.get((MEMORIES.number, int(row)))) for n, row in enumerate(saved))
     return places | {(section_saved.KEY, n): place for n, place in rows if place is not None}
-
-
-# The message that the new one replaces
 
 
 def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
@@ -233,9 +225,6 @@ def describe_replied(call: PromptCall, names: NameLabels) -> dict[str, Any]:
     return facts | ({"from": name} if name else {})
 
 
-# The host's own history
-
-
 def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
     """If the host set the hook `history`, return its lines, else the stored lines."""
     function, path = hooks.get_hook("history"), call.message.interface_path
@@ -260,3 +249,72 @@ def _entries(rows: Any, path: str) -> list[HistoryEntry]:
         if entry is not None:
             entries.append(entry)
     return entries[::-1]
+
+
+class StoredPeople(People):
+    """Speakers of the index, which is in memory: the database is read only if several people share a name."""
+
+    def __init__(self, call: PromptCall, seeing: VisibleContext) -> None:
+        self._call, self._persons, self._ranks = call, dict[str, str](), dict[str, dict[str, int]]()
+        self._views = [] if seeing.index is None else [one.view for one in seeing.index.audiences.values()]
+        viewer, sender = seeing.viewer, call.message.sender
+        self._sees_local_only = viewer is not None and viewer.sees_local_only
+        asker = "" if read_role(call.message.raw) == "persona" else known_name(sender.name, sender.username)
+        self._present = dict.fromkeys(viewer.identities, asker) if viewer and asker else {}
+
+    def find_name(self, key: str, name: str) -> str:
+        names = {view.speakers[n].name for view in self._views for n in view.find_speakers("key", [key])} - {""}
+        is_old = len(names) > 1 and name_form(name) in map(name_form, names)
+        is_id = name == key.partition("/")[2]  # of a line without a name
+        present = [shown for _, shown in self._read_names([key]).values()] if is_old or (is_id and names) else []
+        return known_name(*present, name)
+
+    def count_before(self, key: str, name: str) -> int:
+        form = name_form(name)
+        if form not in self._ranks:
+            speakers = (view.speakers[n] for view in self._views for n in view.find_speakers("name_form", [form]))
+            keys = {who.key for who in speakers} - {""}
+            if keys <= {key}:
+                return 0
+            persons, firsts = self._read_persons(keys), dict[str, RowTime]()
+            for other, (first, present) in self._read_names(keys).items():
+                if name_form(present) == form:
+                    firsts[persons[other]] = min(first, firsts.get(persons[other], first))
+            self._ranks[form] = {person: n for n, person in enumerate(sorted(firsts, key=firsts.__getitem__))}
+        ranks = self._ranks[form]
+        return ranks.get(self._read_persons({key})[key], len(ranks))
+
+    def are_linked(self, one: str, other: str) -> bool:
+        persons = self._read_persons({one, other})
+        return persons[one] == persons[other]
+
+    def list_persona_names(self, conversation: str, known: Collection[str]) -> list[str]:
+        persona, lasts = self._call.scope.persona, list[tuple[bool, RowTime, str]]()
+        for view in self._views:
+            own = view.find_speakers("role", ("persona", "thought"))
+            named = [n for n in own if read_persona_name(persona, view.speakers[n].name) not in ("", *known)]
+            for thread in (conversation, None) if named else ():
+                spans = view.find_spans(named, self._sees_local_only, thread)
+                lasts += [(thread is not None, last, who.name) for _, last, who in spans]
+        return [known_name(name) for *_, name in sorted(lasts, reverse=True)]
+
+    def _read_names(self, keys: Collection[str]) -> dict[str, tuple[RowTime, str]]:
+        """Return the time of the first message and the name in the newest one, by participant key."""
+        spans: dict[str, list[tuple[RowTime, RowTime, str]]] = {}
+        for view in self._views:
+            for first, last, who in view.find_spans(view.find_speakers("key", keys), self._sees_local_only):
+                if who.name:
+                    spans.setdefault(who.key, []).append((last, first, who.name))
+        return {
+            key: (min(first for _, first, _ in each), self._present.get(key, max(each)[2]))
+            for key, each in spans.items()
+        }
+
+    def _read_persons(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the person of each of these keys, and of keys asked for before."""
+        db, new = self._call.db, set(keys) - self._persons.keys()
+        self._persons |= {key: key for key in new}
+        if db is not None and new:
+            persona, ask = self._call.scope.persona, self._call.guard.ask
+            self._persons |= ask("participants", lambda: read_persons(db, persona, new), self._persons)
+        return self._persons

@@ -49,8 +49,6 @@ _DAY_AND_NAME = lazy_pattern(r"^(?:\[[\d-]{10}\] )?(?:[^:]{1,80}: (?=.{12}))?")
 
 
 class Line(NamedTuple):
-    """One line that a prompt may show."""
-
     section: str
     said: str
     head: str = ""
@@ -93,8 +91,6 @@ class MessageLines:
         self.recap_at, self.recap_depth = s.scene_recap_position, s.scene_recap_depth
         self.lines = self._list_lines(turns, s.scene_recap_role if as_turns else None)
 
-    # The messages that are sent
-
     def write_messages(self, dialect: str, space: Space) -> Fitted:
         """Return the prompt as messages within the limits; `broken` is set if uncuttable texts exceed a limit."""
 
@@ -128,8 +124,6 @@ class MessageLines:
         items, kept = self._choose(lines, Space(most_chars), head)
         text = "\n".join([head, *self._write_sections([items[n].value for n in sorted(kept)])]) if kept else ""
         return self._name_hits(fit.build_fitted(items, kept, text, text))
-
-    # The lines
 
     def _list_lines(self, turns: Sequence[MessagePart], recap_role: str | None) -> list[Line]:
         """Return every line that may be shown, by section; `recap_role` makes the running recap a turn of that role."""
@@ -207,8 +201,6 @@ class MessageLines:
         else:
             yield Line(section, to_json(value))
 
-    # Which lines are shown
-
     def _choose(self, lines: Sequence[Line], space: Space, base: str, spare: int = 0) -> tuple[list[Item], list[int]]:
         """Return the lines, some shortened, and the indexes of those that fit with `base`, in the order of adding."""
 
@@ -265,8 +257,6 @@ class MessageLines:
                 left.add(turns[start][0])
             start += 1
         return numbers if start == len(turns) else [n for n in numbers if n not in left]
-
-    # The messages
 
     def _find_title(self, section: str) -> str:
         if section == "standing_wishes" and self.asker != UNKNOWN:

@@ -21,15 +21,8 @@ DIALECTS: Final = ("openai", "alternating", "anthropic")
 
 HISTORY: Final = (CURRENT, RECENT)
 VOLATILE: Final = (
-    "thoughts",
-    "memory_gap",
-    "memories",
-    "upcoming",
-    "ai_diary",
-    "short_term",
-    "relationship",
-    "message_recaps",
-)
+    "thoughts", "memory_gap", "memories", "upcoming", "ai_diary", "short_term", "relationship", "message_recaps",
+)  # fmt: skip
 """Sections that change with every message; all other keys of `context`, except HISTORY, are static."""
 LEFT_OUT: Final = ("tags_placeholder",)
 """Keys without content for the model."""
@@ -37,7 +30,6 @@ LEFT_OUT: Final = ("tags_placeholder",)
 _NOT_STATIC = frozenset({*HISTORY, *VOLATILE, *LEFT_OUT})
 _SLOTS = {"before_prompt": 0, "in_prompt": 1, "in_chat": 2, "after_prompt": 4, "last": 5}
 """Position of the running recap among static context, history, later history, volatile context and input."""
-_CACHED = {"type": "ephemeral"}
 _BEGINNING = "(The conversation begins.)"
 
 PAUSE = timedelta(hours=6)
@@ -189,10 +181,7 @@ def _anthropic(system: list[str], parts: list[MessagePart]) -> dict[str, Any]:
 
 def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "text", "text": text}
-    return {**block, "cache_control": dict(_CACHED)} if cached else block
-
-
-# The order of the parts
+    return {**block, "cache_control": {"type": "ephemeral"}} if cached else block
 
 
 def place_recap(
@@ -201,15 +190,12 @@ def place_recap(
     """Insert the running recap at its position; return `(system texts, messages)`, the new message last."""
     if position == "before_prompt" and any(part.role == "system" for part in recap):
         return [*(part.text for part in recap), *system], parts
-    places = {"in_chat": max(0, len(parts) - depth), "after_prompt": len(parts) - 1}
-    at = places.get(position, 0)
+    at = {"in_chat": max(0, len(parts) - depth), "after_prompt": len(parts) - 1}.get(position, 0)
     return system, [*parts[:at], *recap, *parts[at:]]
 
 
 def _place_parts(prompt: Mapping[str, Any], injection: Mapping[str, Any] | None) -> tuple[list[str], list[MessagePart]]:
-    """Return `(texts above the instructions, messages)`: static context, history, volatile context and input, with the
-    running recap where `injection` says.
-    """
+    """Return `(texts above the instructions, messages)`, with the running recap at the position in `injection`."""
     given = prompt.get("context")
     context = {
         name: value

@@ -83,7 +83,6 @@ _ROWS_OF = {
     section_thoughts.KEY: AI_DIARY,
 }
 """Table from which the item ids of each section come."""
-PERSONA_KEY = "persona"
 _SHOWN_CHARS = 64
 LONGEST_RECORDS = 1_000_000
 
@@ -159,8 +158,6 @@ def _for_lines(request: PromptRequest) -> PromptCall:
 
 @contextmanager
 def _note_repairs(call: PromptCall) -> Iterator[None]:
-    """Note in the report how many values were repaired and statements repeated in this block."""
-
     def count() -> tuple[int, int]:
         return stored_values.count_repairs(), call.db.count_repeats() if isinstance(call.db, Database) else 0
 
@@ -213,9 +210,6 @@ def _note_shown(call: PromptCall, gathered: Gathered, shown: Sequence[Any]) -> N
         rows |= {f"{source.number}/{row}" for row in gathered.ids.get(section, ())}
     digests = [text for text in texts if text and text != said]
     shown_texts.note_turn(call.db, call.scope, digests, rows, call.message.date)
-
-
-# Hits, context and persona text of the message
 
 
 def _gather(call: PromptCall) -> Gathered:
@@ -307,9 +301,6 @@ def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> l
     return finished[::-1]
 
 
-# Keys of the hook `context`
-
-
 def _add_host_context(call: PromptCall, gathered: Gathered, persona_text: str) -> Gathered:
     """Add to `gathered` the keys that the host's hook `context` returns, and the persona's text."""
     given = call.request
@@ -338,7 +329,7 @@ def merge_host_context(context: Mapping[str, Any], given: Any) -> tuple[dict[str
     for key, value in given.items() if isinstance(given, Mapping) else ():
         name = repr(clean(key)[:_SHOWN_CHARS]) if isinstance(key, str) else "a key that is no text"
         shown = f"hook context: {name}"
-        if key == PERSONA_KEY:
+        if key == "persona":
             text, note = as_text(value)
             persona = text or ""
             notes += [f"{shown} {note}"] if note else []

@@ -69,7 +69,6 @@ def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answe
 
 
 def _read_actions(given: Any, prompt: object) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the actions that can be run, and the problems of the other actions."""
     if given is None:
         return [], []
     if not isinstance(given, Sequence) or isinstance(given, str):

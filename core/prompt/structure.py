@@ -115,7 +115,6 @@ def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> d
 
 
 def _write_instructions(call: PromptCall, gathered: Gathered, renderer: Renderer, form: AnswerForm) -> str:
-    """Return the persona's text, followed by the instruction line."""
     line = render_line(call, gathered, renderer, INSTRUCTIONS[form])
     return "\n\n".join(part for part in (gathered.persona.strip("\r\n"), line) if part.strip())
 

@@ -42,8 +42,7 @@ def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping
 def lower(connection: Connection, persona: str, uses: Mapping[str, int]) -> None:
     """Subtract the tags of deleted rows from the use counts, down to 0; the tags stay in the vocabulary."""
     if uses:
-        rows = [{"who": persona, "what": tag, "less": uses[tag]} for tag in sorted(uses)]
-        connection.execute(_LOWER, rows)
+        connection.execute(_LOWER, [{"who": persona, "what": tag, "less": uses[tag]} for tag in sorted(uses)])
 
 
 def raise_version(connection: Connection, db: Database, persona: str) -> None:
@@ -78,8 +77,7 @@ def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteRe
     def work(connection: Connection) -> WriteResult:
         raise_version(connection, db, persona)  # first, because it locks out a second change until the end
         try:
-            vocabulary = _read(connection.execute, persona)
-            other, known = rules.check_alias(alias, tag, vocabulary)
+            other, known = rules.check_alias(alias, tag, _read(connection.execute, persona))
         except ValueError as error:
             raise RollbackError(WriteResult(False, None, "refused", notes=(str(error),))) from None
         row = {"persona_id": persona, "tag": known, "uses": 0, "created_at": db.clock()}

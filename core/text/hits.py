@@ -16,7 +16,6 @@ DEFAULT_PERSONA = "default"
 ELLIPSIS = "..."
 
 MOST_PLACES = 20
-"""Maximum number of matches of a keyword that are compared."""
 NAME_CHARS = 64
 
 _BREAK = lazy_pattern(f"(?<!\u094d)[^{marks_class()}\u0640\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")

@@ -18,7 +18,6 @@ from .words import read_lists
 from .words import words as split_words
 
 NUMBERS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ko", "ar", "he", "el", "hi")
-"""Languages with a list `numbers`."""
 
 ABOUT = (*NUMBERS, "ja", "zh", "th", "pl", "cs", "uk", "sv", "da", "no", "fi", "hu", "tr", "ro")
 """Languages with a list `about`; all are tried, since a few words seldom show their language."""

@@ -208,8 +208,7 @@ def _unescaped(raw: str) -> str:
 
 def _character(match: re.Match[str]) -> str:
     if match.group(1):  # two escapes may be one character
-        units = bytes.fromhex(match.group(1).replace("\\u", ""))
-        return units.decode("utf-16-be", "surrogatepass")
+        return bytes.fromhex(match.group(1).replace("\\u", "")).decode("utf-16-be", "surrogatepass")
     said = match.group(2) or ""
     return _ESCAPED.get(said, said)
 

@@ -89,8 +89,7 @@ def add_token(
 def issue_token(db: Database, token: AccessToken) -> NewToken:
     token_id = db.ids.one()
     text = shapes.write_token(token_id, secrets.token_urlsafe(32))
-    listed = table.insert_token(db, replace(token, id=token_id), shapes.hash_token(text))
-    return {**listed, "token": text}
+    return {**table.insert_token(db, replace(token, id=token_id), shapes.hash_token(text)), "token": text}
 
 
 def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:

@@ -182,17 +182,11 @@ class _Transcript:
                 self._changed.add(at)
 
     def _read_stored(self) -> list[Line]:
-        viewer = load_viewer(self._call)
+        call, viewer = self._call, load_viewer(self._call)
         most = min(2 * MOST_LINES, max(50, 4 * len(self._lines)))
-        return table_lines.read_newest(
-            self._call.db,
-            self._call.persona,
-            viewer.audiences,
-            most,
-            conversation=self._call.scope.conversation,
-            local=True,
-            withdrawn=True,  # a front end may send an answer again that was hidden since
-        )
+        # a front end may send an answer again that was withdrawn since
+        kinds: dict[str, Any] = {"conversation": call.scope.conversation, "local": True, "withdrawn": True}
+        return table_lines.read_newest(call.db, call.persona, viewer.audiences, most, **kinds)
 
     def find_replaced(self) -> frozenset[int]:
         last = None if self._turn is None else self._find_answered(self._turn)

@@ -25,7 +25,6 @@ LOOKED_AT = 400
 """Maximum number of characters of a message that are searched for words with other spellings."""
 LONGEST_JOINED = 24
 SHORTEST_PART = 3
-"""Minimum number of letters of a part of a compound."""
 SHORTEST_COMPOUND, LONGEST_COMPOUND = 7, 80
 MOST_PARTS = 3
 MOST_SPELLINGS = 16

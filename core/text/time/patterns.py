@@ -183,8 +183,7 @@ def take_part(day: Time, part: str) -> Time:
 
 
 def take_edge(time: Time, edge: str) -> Time:
-    part = time.cut(lambda span: spans.of_edge(span, edge), "part of month")
-    return replace(part, is_middle=edge == "mid")
+    return replace(time.cut(lambda span: spans.of_edge(span, edge), "part of month"), is_middle=edge == "mid")
 
 
 def take_weekday(time: Time, weekday: int, nth: int) -> Time:
@@ -193,8 +192,7 @@ def take_weekday(time: Time, weekday: int, nth: int) -> Time:
     def cut(span: Range) -> Range:
         first = span[0].date() + (weekday - span[0].weekday()) % 7 * DAY
         last = (span[1] - DAY).date()
-        day = last - (last.weekday() - weekday) % 7 * DAY if nth < 0 else first + 7 * (nth - 1) * DAY
-        return of_days(day)
+        return of_days(last - (last.weekday() - weekday) % 7 * DAY if nth < 0 else first + 7 * (nth - 1) * DAY)
 
     return time.cut(cut, "day")
 
