@@ -17,7 +17,7 @@ from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.schema import ai_diary, chat_history_cache
 from ..database.stored_values import read_object
-from ..shapes import DiaryEntry, HistoryEntry, Role
+from ..shapes import DiaryEntry, HistoryEntry
 from .live import note_reply
 
 _C, _D = chat_history_cache.c, ai_diary.c
@@ -90,19 +90,8 @@ def _read_branches(db: Database, sections: Sequence[Branch], shared: Mapping[str
     return found
 
 
-def _build_line(
-    row_id: int,
-    text: str | None,
-    name: str | None,
-    hidden: int | None,
-    excluded: int | None,
-    metadata: str | None,
-    role: Role,
-    conversation: str,
-    sender: str | None,
-    message_id: str | None,
-    at: datetime | None,
-) -> HistoryEntry:
+def _build_line(*row: Any) -> HistoryEntry:
+    row_id, text, name, hidden, excluded, metadata, role, conversation, sender, message_id, at = row
     return HistoryEntry(
         conversation=conversation,
         text=text or "",

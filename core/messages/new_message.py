@@ -35,8 +35,6 @@ NOBODY_ROLES = ("system", "narrator")
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """One message with checked values, ready to be stored."""
-
     conversation: str
     text: str
     at: datetime
@@ -92,23 +90,11 @@ class NewMessage:
 
 
 def read_message(
-    scope: Scope,
-    conversation: object,
-    text: object,
-    *,
-    now: datetime,
-    sender_name: object = None,
-    sender_id: object = None,
-    timestamp: object = None,
-    metadata: object = None,
-    message_id: object = None,
-    role: object = None,
-    triggered_by: object = None,
-    title: object = None,
-    server_name: object = None,
-    hidden: object = False,
-    excluded: object = False,
-) -> NewMessage | None:
+    scope: Scope, conversation: object, text: object, *, now: datetime,
+    sender_name: object = None, sender_id: object = None, timestamp: object = None, metadata: object = None,
+    message_id: object = None, role: object = None, triggered_by: object = None, title: object = None,
+    server_name: object = None, hidden: object = False, excluded: object = False,
+) -> NewMessage | None:  # fmt: skip
     """Return the message to store, None if conversation or text is blank."""
     if conversation is None or text is None or (isinstance(conversation, str) and not conversation.strip()):
         return None

@@ -102,8 +102,6 @@ def read_included(read: Reader, persona: str, conversation: str) -> dict[int, st
 
 
 class IncludedRecap(NamedTuple):
-    """A recap that a prompt includes, with the values that the prompt needs."""
-
     id: int
     """Row id of its message."""
     memory: str
@@ -117,7 +115,6 @@ _MOST_LINES = 2000
 
 @lru_cache(maxsize=2)
 def select_included(family: str) -> CompiledStatement:
-    """Return the SELECT of the recaps that a prompt in `conversation` includes."""
     off = select(conversations.c.stories_off).where(
         conversations.c.persona_id == bindparam("persona", type_=Key(64)),
         conversations.c.conversation_key == bindparam("conversation", type_=Key(512)),

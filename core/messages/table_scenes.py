@@ -63,10 +63,7 @@ def insert_scene(
     connection: Connection, db: Database, persona: str, conversation: str, break_row: int, name: str = "",
     *, visible: bool = True,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Store a scene break; return `(scene id, whether it is new)`: a message has at most one break.
-
-    The caller has locked the conversation.
-    """
+    """Store a scene break in a locked conversation; return `(scene id, whether it is new)`: a message has one."""
     there = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row)
     known = connection.execute(there).scalar()
     if known is not None:

@@ -167,11 +167,7 @@ def compose(
 
 
 def place_items(best: Sequence[RowId], lists: HistoryLists, saved: Sequence[str]) -> dict[tuple[str, str | int], int]:
-    """Return the rank of each memory, by (section, id), and of each matching line, by (section, index).
-
-    Lines of several conversations may have the same id. `best` has the rows, best first, `saved` the ids of the list
-    `saved_memories`.
-    """
+    """Return the rank of each memory, by (section, id), and of each matching line, by (section, index)."""
     at = {row: n for n, row in enumerate(best)}
     places: dict[tuple[str, str | int], int] = {}
     for (source, row), n in at.items():

@@ -119,10 +119,7 @@ def _said(turn: Turn, *, with_name: bool) -> MessagePart:
 
 
 def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> dict[int, str]:
-    """Return, by index of the turn, the times to show: for the first turn of each day and after each pause.
-
-    The first turn of today needs no time if there are no older turns.
-    """
+    """Return, by turn, the times to show: for each day (for today only if older turns exist), and after each pause."""
     marks: dict[int, str] = {}
     last, last_mark = now, stamp(now, zone)
     for at, turn in enumerate(turns):

@@ -63,16 +63,9 @@ from .request import PromptRequest
 from .structure import ask_actions, assemble
 
 SECTIONS: tuple[Section, ...] = (
-    section_thoughts,
-    section_diary,
-    section_short_term,
-    section_conversations,
-    section_instructions,
-    section_saved,
-    section_relationship,
-    section_recaps,
-    section_running,
-)
+    section_thoughts, section_diary, section_short_term, section_conversations, section_instructions, section_saved,
+    section_relationship, section_recaps, section_running,
+)  # fmt: skip
 """The modules of sections that read rows of their own, in the order of `context.context.CONTEXT_KEYS`."""
 DROPPED_KEYS = frozenset({"latest_diary_entries", "diary_entries", "diary", "chat_history", "current_chat_history"})
 """Keys of the hook `context` that would repeat sections of the prompt."""

@@ -16,12 +16,8 @@ _HEADERS = {word: re.compile(_HEADER.format(word), re.DOTALL) for word in ("vari
 _NAMES = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\.(txt|json)\.j2")
 
 TYPES: dict[str, tuple[type, ...]] = {
-    "text": (str,),
-    "number": (int, float, type(None)),
-    "switch": (bool,),
-    "list": (list,),
-    "object": (dict,),
-}
+    "text": (str,), "number": (int, float, type(None)), "switch": (bool,), "list": (list,), "object": (dict,),
+}  # fmt: skip
 """Python types for each type word of a header."""
 
 

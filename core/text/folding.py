@@ -178,7 +178,6 @@ def word_runs(folded: str) -> list[str]:
 
 
 def all_runs(folded: str) -> list[str]:
-    """Return the word runs that `runs` yields, without the flag `spaceless`."""
     if folded.isascii() or not SPACELESS_PATTERN.search(folded):  # a third less time for each text that is read closely
         return _WORDS.findall(folded)
     return [run for run, _ in runs(folded)]

@@ -236,7 +236,6 @@ def may_be_misspelt(word: str) -> bool:
 
 
 def split_halves(word: str) -> tuple[str, str]:
-    """Return the first and second half of a word, to find similar known words."""
     middle = min((len(word) + 1) // 2, len(word) - (1 if script_language(word) == "ko" else _LAST_LETTERS))
     return word[:middle], word[middle:]
 

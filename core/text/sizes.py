@@ -47,23 +47,14 @@ def without_base64(value: Any, *, _in_media: bool = False) -> Any:
     if isinstance(value, dict):
         changed: dict[Any, Any] = {}
         for key, item in value.items():
-            if isinstance(item, str):
-                if _in_media and len(item) > BASE64_FROM_CHARS and key in BASE64_KEYS:
-                    changed[key] = ""
-            elif isinstance(item, (dict, list, tuple)) and item:
-                new = without_base64(item, _in_media=_in_media or key in MEDIA_KEYS)
-                if new is not item:
-                    changed[key] = new
+            is_base64 = _in_media and isinstance(item, str) and len(item) > BASE64_FROM_CHARS and key in BASE64_KEYS
+            new = "" if is_base64 else without_base64(item, _in_media=_in_media or key in MEDIA_KEYS)
+            if new is not item:
+                changed[key] = new
         return {**value, **changed} if changed else value
     if isinstance(value, (list, tuple)):
-        replaced: list[Any] | None = None
-        for index, item in enumerate(value):
-            if isinstance(item, (dict, list, tuple)) and item:
-                new = without_base64(item, _in_media=_in_media)
-                if new is not item:
-                    replaced = list(value) if replaced is None else replaced
-                    replaced[index] = new
-        return value if replaced is None else replaced
+        items = [without_base64(item, _in_media=_in_media) for item in value]
+        return items if any(new is not item for new, item in zip(items, value, strict=True)) else value
     return value
 
 

@@ -58,7 +58,6 @@ class Time:
     """Whether it is the middle of a month or year: "since mid-May" starts about 15 May."""
 
     def cut(self, change: Callable[[Range], Range], precision: Precision) -> Time:
-        """Return a part of the time, such as its morning."""
         return Time(precision, lambda around: [change(each) for each in self.occur(around)], self.period)
 
     def as_edge(self) -> Time:
