@@ -239,7 +239,6 @@ class NameLabels:
         return self.label(PERSONA, name) if name else self.persona
 
     def label_reply(self, reply: ReplyNote, conversation: str) -> str:
-        """Return the label of the person to whom a line in this conversation replies."""
         if reply.is_persona:
             is_name = self._by_label.get(name_form(reply.name)) == PERSONA  # not that of its account
             return (reply.name if is_name else self.persona) or NAMELESS_PERSONA

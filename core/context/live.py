@@ -41,7 +41,6 @@ class LiveHistory:
 
 
 def read_line(value: Any, conversation: str, order: int) -> HistoryEntry | None:
-    """Return a live message as an entry, None if the value is not a message."""
     if is_plain(value) or not (
         isinstance(value, Mapping) or any(has(value, name) for name in spell((*NAMES["text"], "caption")))
     ):

@@ -238,7 +238,6 @@ def _row(persona: str, row_id: int, message: NewMessage, place: table_conversati
 
 
 def rewrite_message(connection: Connection, db: Database, persona: str, line: Line, text: str) -> None:
-    """Replace the text of a locked message, in its row, in the index and in short-term entries."""
     short_term_table.reword_lines(connection, persona, line.conversation, line.participant, line.text, text)
     columns = {"message_text": text, "edited_at": db.clock(), **index_entries.derive_columns([text])}
     indexed.set_columns(connection, db, CHAT, persona, [line.row_id], **columns)

@@ -82,13 +82,11 @@ def insert_scene(
 
 
 def update_scene(connection: Connection, persona: str, break_row: int, values: Mapping[str, Any]) -> bool:
-    """Set `name` or `visible` of the scene that ends with a message; return whether the scene exists."""
     stmt = update(scenes).where(_S.persona_id == persona, _S.break_row == break_row).values(**values)
     return bool(connection.execute(stmt).rowcount)
 
 
 def delete_scene(connection: Connection, persona: str, scene_id: int) -> bool:
-    """Delete a scene with its break and recaps; return whether it existed."""
     if not connection.execute(delete(scenes).where(_S.persona_id == persona, _S.id == scene_id)).rowcount:
         return False
     connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id == scene_id))

@@ -71,7 +71,6 @@ class Report:
         self._left_out.extend(items)
 
     def fail(self, source: str, error: BaseException) -> None:
-        """Add a source's error to the report: its class, and its text if it is an exception of this package."""
         kind = type(error).__name__
         text = str(error)[:MAX_MESSAGE_CHARS] if isinstance(error, CoreError) else kind
         self.errors.append({"source": source, "error": kind, "message": text})

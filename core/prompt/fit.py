@@ -130,7 +130,6 @@ class Fitted:
 
 
 def read_limit_argument(name: str, value: object) -> int | None:
-    """Return the limit as a whole number of at least 1, or None if none was given."""
     number = find_whole(value)
     if value is not None and (number is None or number < 1):
         raise ValueError(f"{name} is {shown(value)}. It must be a whole number of at least 1, or None for no limit.")
@@ -324,7 +323,6 @@ def cut_recap(text: str, most_chars: int) -> str:
 
 
 def choose_cutter(section: str, words: Sequence[str]) -> Callable[[str, int], str]:
-    """Return the function that shortens the texts of a section; a memory is cut around the first match of the words."""
     if section in RECAPS:
         return cut_recap
     return partial(cut_text, words=words) if section == MEMORIES else cut_text
@@ -424,7 +422,6 @@ def _fit_context(
 
 
 def _weigh_memories(hits: Sequence[Any], words: Sequence[str]) -> list[float]:
-    """Return the weight of each memory: the rarer the words in it, the greater its weight."""
     texts = [fold(" ".join(_list_texts(hit))) for hit in hits]
     held = [[word for word in words if word in text] for text in texts]
     counts = Counter(word for each in held for word in each)

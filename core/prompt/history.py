@@ -222,7 +222,6 @@ def describe_replied(call: PromptCall, names: NameLabels) -> dict[str, Any]:
 
 
 def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
-    """If the host set the hook `history`, return its lines, else the stored lines."""
     function, path = hooks.get_hook("history"), call.message.interface_path
     if function is None:
         return lines

@@ -295,7 +295,6 @@ def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> l
 
 
 def _add_host_context(call: PromptCall, gathered: Gathered, persona_text: str) -> Gathered:
-    """Add to `gathered` the keys that the host's hook `context` returns, and the persona's text."""
     given = call.request
     arguments = {
         "message": given.message,

@@ -128,7 +128,6 @@ def render_line(call: PromptCall, gathered: Gathered, renderer: Renderer, templa
 
 
 def write_line(renderer: Renderer, template: str, interface: str, *, lite: bool, has_characters: bool = False) -> str:
-    """Render the instruction line from a template, without its indentation."""
     text = renderer.text(template, interface=interface, lite=lite, has_characters=has_characters)
     return " ".join(clean(text).split())
 

@@ -138,7 +138,6 @@ def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
 
 
 def load(db: Database, persona: str) -> Vocabulary:
-    """Load the vocabulary of one persona, with links in both directions."""
     return _read(db.read, persona)
 
 

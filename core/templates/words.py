@@ -103,7 +103,6 @@ def _list_texts(value: object) -> tuple[str, ...]:
 
 
 def refused_patterns(templates_dir: str | Path | None = None) -> tuple[str, ...]:
-    """Return the patterns for `text.replies.judge_refusal`."""
     return _read(REFUSED, templates_dir, _parse_patterns) or ()
 
 

@@ -173,7 +173,6 @@ def name_form(name: str) -> str:
 
 
 def word_runs(folded: str) -> list[str]:
-    """Return the runs of word characters, in order, whatever their script."""
     return _WORDS.findall(folded)
 
 

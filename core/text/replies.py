@@ -88,7 +88,7 @@ def _iter_objects(text: str) -> Iterator[dict[str, Any]]:
     at = text.find("{")
     while at >= 0:
         reader = _Reader(text, at)
-        yield from _iter_inside(reader.object(1))
+        yield from _iter_inside(reader.container(1))
         at = text.find("{", reader.at)
 
 
@@ -108,37 +108,27 @@ class _Reader:
         self.skip(_BETWEEN)
         return self.text[self.at : self.at + 1]
 
-    def object(self, depth: int) -> dict[str, Any]:
+    def container(self, depth: int) -> Any:
+        """Return the object or list that begins at this position, up to its bracket or the other kind of bracket."""
+        is_object = self.text[self.at] == "{"
+        closing, other, ends = ("}", "]", _ENDS_MEMBER) if is_object else ("]", "}", _ENDS_ITEM)
         self.at += 1
-        found: dict[str, Any] = {}
-        while (char := self.next()) and char != "]":
-            if char == "}":
+        found: list[tuple[str, Any]] = []
+        while (char := self.next()) and char != other:
+            if char == closing:
                 self.at += 1
                 break
             start = self.at
-            key = self.key(char)
+            key = self.key(char) if is_object else ""
             if key is None:
                 self.at = start
                 break
-            value = self.value(depth, _ENDS_MEMBER)
+            value = self.value(depth, ends)
             if value is not _NOTHING:
-                found[key] = value
-        return found
-
-    def array(self, depth: int) -> list[Any]:
-        self.at += 1
-        found: list[Any] = []
-        while (char := self.next()) and char != "}":
-            if char == "]":
-                self.at += 1
-                break
-            start = self.at
-            value = self.value(depth, _ENDS_ITEM)
-            if value is not _NOTHING:
-                found.append(value)
+                found.append((key, value))
             if self.at == start:
                 break
-        return found
+        return dict(found) if is_object else [value for _, value in found]
 
     def key(self, char: str) -> str | None:
         """Return the name of a member and move past its colon; None if no member begins here."""
@@ -164,7 +154,7 @@ class _Reader:
         if char in ("{", "["):
             if depth == MAX_DEPTH:
                 raise RecursionError
-            return self.object(depth + 1) if char == "{" else self.array(depth + 1)
+            return self.container(depth + 1)
         return self.quoted(_QUOTES[char], ends) if char in _QUOTES else self.bare()
 
     def quoted(self, quote: str, ends: re.Pattern[str]) -> str:
@@ -195,7 +185,6 @@ class _Reader:
 
 
 def _is_escaped(text: str, at: int, start: int) -> bool:
-    """Return whether an odd number of backslashes precedes this position."""
     first = at
     while first > start and text[first - 1] == "\\":
         first -= 1
