@@ -318,9 +318,8 @@ def get_cache_stats(**options: Unpack[CallOptions]) -> CacheStats:
     """
     call = open_call(**options)
     viewer = load_viewer(call)
-    messages, conversations, oldest, newest = table_lines.read_stats(
-        call.db, call.persona, viewer.audiences, local=viewer.sees_local_only
-    )
+    stats = table_lines.read_stats(call.db, call.persona, viewer.audiences, local=viewer.sees_local_only)
+    messages, conversations, oldest, newest = stats
     return {
         "total_messages": messages,
         "unique_interface_paths": conversations,
@@ -398,15 +397,8 @@ def _read_lines(
     most, note = read_limit(limit, default, 1, _MOST_LINES)
     if note:
         logs.warning("chat_history_limit", note=note)
-    lines = table_lines.read_newest(
-        call.db,
-        call.persona,
-        viewer.audiences,
-        most,
-        conversation=conversation,
-        level=bool(rows.yes_no(level, "level")),
-        local=viewer.sees_local_only,
-    )
+    kinds: dict[str, bool] = {"level": bool(rows.yes_no(level, "level")), "local": viewer.sees_local_only}
+    lines = table_lines.read_newest(call.db, call.persona, viewer.audiences, most, conversation=conversation, **kinds)
     return [_show_line(line) for line in lines]
 
 

@@ -49,9 +49,8 @@ def set_hook(name: str, function: Callable[..., Any] | None) -> None:
     True
     """
     if name not in HOOK_NAMES:
-        raise ValueError(
-            f"{shown(name)} is no hook. The hooks are {', '.join(HOOK_NAMES)}.{hint_name(name, HOOK_NAMES)}"
-        )
+        known = ", ".join(HOOK_NAMES)
+        raise ValueError(f"{shown(name)} is no hook. The hooks are {known}.{hint_name(name, HOOK_NAMES)}")
     if function is None:
         _hooks.pop(name, None)
         return

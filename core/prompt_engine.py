@@ -353,10 +353,6 @@ def to_messages(
     if injection is None and isinstance(context, Mapping) and context.get(INJECTED):
         from .calls import defaults  # noqa: PLC0415 - loads the database packages, and is of use with a recap alone
 
-        known = defaults.settings_for(settings)
-        injection = {
-            "position": known.scene_recap_position,
-            "depth": known.scene_recap_depth,
-            "role": known.scene_recap_role,
-        }
+        s = defaults.settings_for(settings)
+        injection = {"position": s.scene_recap_position, "depth": s.scene_recap_depth, "role": s.scene_recap_role}
     return messages.to_messages(prompt, dialect, injection=injection)

@@ -60,7 +60,7 @@ def read(
     recent = guard(chat_history_cache.name, lambda: _read_recent(db, history, shared), [])
     if history.conversation is not None and history.current > 0:
         values = {"conversation": history.conversation, "rows": history.current}
-        sections = [*sections, Branch(LINES, _lines, values, chat_history_cache.name)]
+        sections = [*sections, Branch(LINES, _newest_of_chat, values, chat_history_cache.name)]
     rows = _read_sections(db, sections, shared, guard)
     return StoredLines(_sort_newest_first(rows.get(LINES.number, ())), recent, rows, wanted)
 
@@ -121,7 +121,7 @@ def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]
         return []
     values: list[Any] = []
     each = {**shared, "rows": history.recent_rows}
-    ids = [_ids(db.family).text({**each, "conversation": chat.key}, values) for chat in chats]
+    ids = [_newest_of_chat(db.family, ids_only=True).text({**each, "conversation": chat.key}, values) for chat in chats]
     newest = _newest(db.family).text({"most": history.recent_most}, values)
     wanted = _newest_lines(db.family).text(shared, values)
     text = f"WITH of_each AS ({compiled.union(ids, db.family)}), newest AS ({newest}) {wanted}"
@@ -133,11 +133,6 @@ def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]
 
 def _sort_newest_first(lines: Iterable[HistoryEntry]) -> list[HistoryEntry]:
     return sorted(lines, key=lambda line: (line.time is not None, line.time, line.row_id), reverse=True)
-
-
-@lru_cache(maxsize=2)
-def _ids(family: str) -> CompiledStatement:
-    return _newest_of([_C.id, _C.timestamp.label("at")], family)
 
 
 @lru_cache(maxsize=2)
@@ -153,12 +148,9 @@ def _newest_lines(family: str) -> CompiledStatement:
     return CompiledStatement(lines.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
 
 
-@lru_cache(maxsize=2)
-def _lines(family: str) -> CompiledStatement:
-    return _newest_of(LINES.columns, family)
-
-
-def _newest_of(columns: Sequence[Any], family: str) -> CompiledStatement:
+@lru_cache(maxsize=4)
+def _newest_of_chat(family: str, *, ids_only: bool = False) -> CompiledStatement:
+    columns = [_C.id, _C.timestamp.label("at")] if ids_only else LINES.columns
     where = [
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.interface_path == bindparam("conversation", type_=Key(512)),

@@ -30,11 +30,9 @@ MOST_CHATS = 50
 
 def load_visible(call: PromptCall) -> VisibleContext:
     db, s = call.db, call.settings
+    may_fill = call.room is not None and call.room.chars > 0
     request = searching.SearchRequest(
-        query=call.asked_text,
-        limit=call.hits_wanted,
-        is_limit_named=call.is_limit_named,
-        may_fill=call.room is not None and call.room.chars > 0,
+        query=call.asked_text, limit=call.hits_wanted, is_limit_named=call.is_limit_named, may_fill=may_fill
     )
     query = call.guard("search_index", lambda: searching.prepare(request, s), None)
     seen = None if db is None or call.is_down else _load_snapshot(call, db)
@@ -54,10 +52,8 @@ def load_visible(call: PromptCall) -> VisibleContext:
         query = query if index is None else searching.leave_persona(query, call.scope.persona, index)
         normal, notes = read_tags(tags)
         keywords = fold_words(choose_words(query.words, query.languages, index))
-        notes = [*query.notes, *notes]
-        query = replace(
-            query, tags=tuple(normal), keywords=keywords, words=(), now=call.message.date, notes=tuple(notes)
-        )
+        now, notes = call.message.date, [*query.notes, *notes]
+        query = replace(query, tags=tuple(normal), keywords=keywords, words=(), now=now, notes=tuple(notes))
     return VisibleContext(seen.viewer, seen.recent, named, tags, query.keywords if query else (), index, query)
 
 

@@ -52,8 +52,6 @@ ASKED_CHARS = 4_000
 """Maximum number of characters of a message whose words rank the memories."""
 
 TokenCounter = Callable[[str], int]
-EngineLimit = tuple[int | None, str | None]
-NO_LIMIT: EngineLimit = (None, None)
 
 
 class Item(NamedTuple):
@@ -134,14 +132,6 @@ def read_limit_argument(name: str, value: object) -> int | None:
     if value is not None and (number is None or number < 1):
         raise ValueError(f"{name} is {shown(value)}. It must be a whole number of at least 1, or None for no limit.")
     return number
-
-
-def read_engine_limit(value: object) -> EngineLimit:
-    """Return the limit of the hook `engine_limit`, and a note for the report if it is unusable."""
-    try:
-        return read_limit_argument("engine_limit", value), None
-    except ValueError:
-        return None, f"engine_limit gave {shown(value)}, which is no whole number of at least 1; it is not used"
 
 
 def fit_items(

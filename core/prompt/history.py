@@ -101,13 +101,8 @@ def _read_further(
         recent = chats[: len(asked.recent) * DEEPER]
     if not current and not recent:
         return None
-    wanted = replace(
-        asked,
-        current=current,
-        recent=recent,
-        recent_rows=asked.recent_rows * DEEPER,
-        recent_most=asked.recent_most * DEEPER,
-    )
+    rows, most = asked.recent_rows * DEEPER, asked.recent_most * DEEPER
+    wanted = replace(asked, current=current, recent=recent, recent_rows=rows, recent_most=most)
     db, viewer = call.db, seeing.viewer
 
     def read() -> StoredLines:
@@ -116,12 +111,9 @@ def _read_further(
     more = call.guard.ask("chat_history_cache", read, None)
     if more is None:
         return None
-    return replace(
-        lines,
-        current=more.current if current else lines.current,
-        recent=more.recent if recent else lines.recent,
-        wanted=replace(wanted, current=current or asked.current, recent=recent or asked.recent),
-    )
+    wanted = replace(wanted, current=current or asked.current, recent=recent or asked.recent)
+    newest = more.current if current else lines.current
+    return replace(lines, current=newest, recent=more.recent if recent else lines.recent, wanted=wanted)
 
 
 def _list_chats(seeing: VisibleContext) -> list[Recent]:
@@ -190,9 +182,8 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
     for entry in (*lines.current, *call.live.chats.get(path, ())):
         if entry.message_id == message_id:
             live = entry.order if entry.row_id is None else replaced.order
-            replaced = replace(
-                replaced, time=replaced.time or entry.time, row_id=replaced.row_id or entry.row_id, order=live
-            )
+            time, row_id = replaced.time or entry.time, replaced.row_id or entry.row_id
+            replaced = replace(replaced, time=time, row_id=row_id, order=live)
     if replaced.time is None and db is not None and not call.is_down:
         find = partial(table_lines.find_message_or_row, db, call.scope.persona, path, message_id)
         stored = call.guard("chat_history_cache", find, None)
@@ -228,12 +219,9 @@ def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
     arguments = {"interface_path": path and plain_key(path), "limit": call.caps.history + 2 * call.caps.recent + MARGIN}
     none: list[HistoryEntry] = []
     given = call.guard("history", lambda: _entries(call.ask_hook(function, arguments), path or ""), none)
-    return replace(
-        lines,
-        current=[entry for entry in given if entry.conversation == path],
-        recent=[entry for entry in given if entry.conversation != path],
-        is_from_host=True,
-    )
+    here = [entry for entry in given if entry.conversation == path]
+    elsewhere = [entry for entry in given if entry.conversation != path]
+    return replace(lines, current=here, recent=elsewhere, is_from_host=True)
 
 
 def _entries(rows: Any, path: str) -> list[HistoryEntry]:

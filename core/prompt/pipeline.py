@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any
 
 from .. import personas
+from ..base.hints import shown
 from ..calls.call import Call
 from ..context import section_diary, section_thoughts
 from ..context.context import OWN_KEYS, is_empty, order_context
@@ -55,7 +56,7 @@ from ..text.sizes import resolve_counter
 from ..text.time import find_day_meant
 from . import access, search
 from .call import Gathered, PromptCall, Recalled, Report, Room, VisibleContext, open_call, with_asker_zone
-from .fit import NO_LIMIT, Fitted, Space, fit, read_engine_limit
+from .fit import Fitted, Space, fit, read_limit_argument
 from .history import ask_history_hook, build_history, compose, describe_replied, place_items, read_stored
 from .message_lines import CHARS_OF_TOKEN, MessageLines
 from .messages import Messages, check_dialect
@@ -165,9 +166,17 @@ def _note_repairs(call: PromptCall) -> Iterator[None]:
 
 def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[Space], Fitted]) -> Fitted:
     """Let `write` fit the prompt into the limits, and report it; if the token counter fails, without a token limit."""
+
+    def read_engine_limit(value: object) -> int | None:
+        try:
+            return read_limit_argument("engine_limit", value)
+        except ValueError:
+            refusal = f"engine_limit gave {shown(value)}, which is no whole number of at least 1; it is not used"
+            call.report.note(refusal)
+            return None
+
     if space.limit_chars is None:  # the caller's value, else the hook's, else the setting's
-        limit, note = call.guard.hook("engine_limit", {}, read_engine_limit, NO_LIMIT)
-        call.report.note(*([note] if note else ()))
+        limit = call.guard.hook("engine_limit", {}, read_engine_limit, None)
         space = Space(limit or call.settings.max_prompt_chars or None, space.limit_tokens, space.counter)
 
     def write_and_report(limits: Space) -> Fitted:
@@ -303,9 +312,8 @@ def _add_host_context(call: PromptCall, gathered: Gathered, persona_text: str) -
         "text": call.message.text,
     }
     without: tuple[dict[str, Any], str, tuple[str, ...]] = (gathered.context, "", ())
-    context, persona, notes = call.guard.hook(
-        "context", arguments, lambda answer: merge_host_context(gathered.context, answer), without
-    )
+    merge = partial(merge_host_context, gathered.context)
+    context, persona, notes = call.guard.hook("context", arguments, merge, without)
     call.report.note(*notes)
     persona = "\n".join(clean(persona or persona_text).splitlines())
     persona = personas.fill_names(persona, gathered.names.persona, name_asker(call.message))

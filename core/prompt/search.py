@@ -262,11 +262,5 @@ def _stands_in(row: FoundRow, said_in: Mapping[int, HistoryEntry]) -> bool:
 
 
 def _as_entry(row: FoundRow) -> HistoryEntry:
-    return HistoryEntry(
-        conversation=row.conversation,
-        text=row.texts[0],
-        sender_id=row.sender,
-        message_id=row.message_id,
-        time=from_microseconds(row.at_us),
-        row_id=row.id,
-    )
+    at = from_microseconds(row.at_us)
+    return HistoryEntry(row.conversation, row.texts[0], row.sender, message_id=row.message_id, time=at, row_id=row.id)

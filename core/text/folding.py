@@ -24,15 +24,13 @@ _ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 
 
 @lru_cache(maxsize=1)
 def marks_class() -> str:
-    """Return the combining marks as the content of a regular expression's `[...]`.
+    """Return the combining marks, without selectors of variants, as the content of a regular expression's `[...]`.
 
     They are the marks of Unicode 14.0.0 (category M), which `\\w` leaves out. Looking up a million code points in
     `unicodedata` would take longer than importing the package.
     """
     listed = resources.find("prompts/combining_marks.txt").read_text(encoding="ascii").split()
-    spans = (
-        span.partition("-") for span in listed if span not in ("fe00-fe0f", "e0100-e01ef")
-    )  # no selectors of a glyph
+    spans = (span.partition("-") for span in listed if span not in ("fe00-fe0f", "e0100-e01ef"))
     return "".join(f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in spans)
 
 

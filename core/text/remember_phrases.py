@@ -358,12 +358,11 @@ def cut_fact(sentence: str, known: Sequence[Phrases]) -> str:
     """Return a wish without a fact joined to it: `My name is Jo` of `My name is Jo and I live in Rome`."""
     for phrases in known:
         for gap in _GAPS.finditer(sentence):
-            if _follows(phrase_form(sentence[gap.end() :]), phrases.get("joins", ())):
-                wish, fact = (
-                    _groups_of(each, phrases, _BEGUN) for each in (sentence[: gap.start()], sentence[gap.end() :])
-                )
+            before, after = sentence[: gap.start()], sentence[gap.end() :]
+            if _follows(phrase_form(after), phrases.get("joins", ())):
+                wish, fact = (_groups_of(each, phrases, _BEGUN) for each in (before, after))
                 if "wishes" in wish - fact and not wish.isdisjoint(("facts", "name")):
-                    return sentence[: gap.start()]
+                    return before
     return sentence
 
 

@@ -117,13 +117,10 @@ class _Reader:
         if isinstance(key, str):
             return clean(str.__str__(key))
         self.note(path, f"a key of type {type(key).__name__} became text")
-        if key is None or isinstance(key, (bool, int, float)):
-            return (
-                json.dumps(key) if not isinstance(key, int) or key.bit_length() <= MAX_INT_BITS else type(key).__name__
-            )
-        if isinstance(key, (date, time)):
-            return _iso(key) or type(key).__name__
-        return type(key).__name__
+        is_too_long = isinstance(key, int) and key.bit_length() > MAX_INT_BITS
+        if (key is None or isinstance(key, (bool, int, float))) and not is_too_long:
+            return json.dumps(key)
+        return (isinstance(key, (date, time)) and _iso(key)) or type(key).__name__
 
     def name(self, value: Any, path: str, why: str) -> str:
         text = type(value).__name__
