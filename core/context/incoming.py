@@ -70,12 +70,9 @@ def spell(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spellings))
 
 
-_SPELLED = {part: spell(names) for part, names in NAMES.items()}
-
-
 def _names(message: Any, part: str) -> Sequence[str]:
     """Return the field names that may hold `part`: those that a dict has, or all known names for an object."""
-    names = _SPELLED[part]
+    names = spell(NAMES[part])
     return [*filter(message.__contains__, names)] if type(message) is dict else names
 
 
@@ -195,10 +192,8 @@ class IncomingMessage:
             sender_id = _read_person_id(read_part(message, "person"))
         sender = replace(read_sender(message), id=_read_key(sender_id, "from_user.id") or "")
         if not sender.identity and read_role(message) != "persona":
-            sender = Sender(
-                _read_key(get(context_memory, "user_id"), "user_id", ID_BYTES["from_user.id"]) or "",
-                username=text_at(context_memory, "username"),
-            )
+            user_id = _read_key(get(context_memory, "user_id"), "user_id", ID_BYTES["from_user.id"])
+            sender = Sender(user_id or "", username=text_at(context_memory, "username"))
         chat_type = word_at(chat, "type") or None
         if (reply := read_reply(message)) is not None and isinstance(reply.message_id, (str, int)):
             read_message_id(reply.message_id, "reply_to_message.message_id")
@@ -383,9 +378,6 @@ def describe_reply(raw: Any) -> dict[str, Any]:
     reply = read_reply(raw)
     if reply is None:
         return {}
-    facts = {
-        "text": reply.text or NON_TEXT,
-        "timestamp": iso_text(reply.time),
-        "from": known_name(reply.sender.name, reply.sender.username),
-    }
-    return {name: value for name, value in facts.items() if value}
+    name = known_name(reply.sender.name, reply.sender.username)
+    facts = {"text": reply.text or NON_TEXT, "timestamp": iso_text(reply.time), "from": name}
+    return {key: value for key, value in facts.items() if value}

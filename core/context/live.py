@@ -41,9 +41,8 @@ class LiveHistory:
 
 
 def read_line(value: Any, conversation: str, order: int) -> HistoryEntry | None:
-    if is_plain(value) or not (
-        isinstance(value, Mapping) or any(has(value, name) for name in spell((*NAMES["text"], "caption")))
-    ):
+    names = spell((*NAMES["text"], "caption"))
+    if is_plain(value) or not (isinstance(value, Mapping) or any(has(value, name) for name in names)):
         return None
     sender = read_sender(value)
     given = [time for name in spell(NAMES["time"]) if (time := get(value, name)) is not None]

@@ -161,10 +161,9 @@ def _newest_of_chat(family: str, *, ids_only: bool = False) -> CompiledStatement
     return CompiledStatement(newest.limit(bindparam("rows", type_=Integer())), family)
 
 
-def _build_entry(
-    row_id: int, at: datetime | None, content: str | None, thought: str | None, summary: str | None
-) -> DiaryEntry:
-    return DiaryEntry(row_id, at, content or "", thought or "", summary or "")
+def _build_entry(row_id: int, at: datetime | None, *texts: str | None) -> DiaryEntry:
+    content, thought, summary = (text or "" for text in texts)
+    return DiaryEntry(row_id, at, content, thought, summary)
 
 
 DIARY = Shape(

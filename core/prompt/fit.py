@@ -419,7 +419,6 @@ def _weigh_memories(hits: Sequence[Any], words: Sequence[str]) -> list[float]:
 
 
 def _list_asked(prompt: Mapping[str, Any]) -> list[str]:
-    """Return the salient words of the message that a prompt answers."""
     from ..text.search_words import KEYWORD_LIMIT, salient_words  # noqa: PLC0415 - loads the word lists
 
     text = text_at(get(prompt.get("input"), "payload"), "text")[:ASKED_CHARS]

@@ -194,11 +194,8 @@ def place_recap(
 def _place_parts(prompt: Mapping[str, Any], injection: Mapping[str, Any] | None) -> tuple[list[str], list[MessagePart]]:
     """Return `(texts above the instructions, messages)`, with the running recap at the position in `injection`."""
     given = prompt.get("context")
-    context = {
-        name: value
-        for name, value in (given.items() if isinstance(given, Mapping) else ())
-        if not (value is None or value in ([], {}, ()))
-    }
+    items = given.items() if isinstance(given, Mapping) else ()
+    context = {name: value for name, value in items if not (value is None or value in ([], {}, ()))}
     history = {name: context[name] for name in HISTORY if name in context}
     static = {name: value for name, value in context.items() if name not in _NOT_STATIC}
     volatile = {name: value for name, value in context.items() if name in VOLATILE}

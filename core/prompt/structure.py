@@ -75,13 +75,9 @@ def assemble(call: PromptCall, gathered: Gathered, actions: Actions) -> dict[str
     renderer = Renderer(call.settings.templates_dir, call.report.note)
     shown = gathered.context.items()
     context = {key: map_texts(value, mark_lines) if key in MARKED else value for key, value in shown}
-    parts, notes = make_strict(
-        {
-            "context": order_context(context),
-            "input": _render_input(call, gathered, renderer),
-            "instructions": _write_instructions(call, gathered, renderer, actions.form),
-        }
-    )
+    rendered = _render_input(call, gathered, renderer)
+    instructions = _write_instructions(call, gathered, renderer, actions.form)
+    parts, notes = make_strict({"context": order_context(context), "input": rendered, "instructions": instructions})
     call.report.note(*notes)
     # The size is that of the prompt without actions, which may use another form of answer.
     counted = parts

@@ -102,7 +102,7 @@ def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
 
 
 def asks_about_now(words: str, languages: Sequence[str]) -> bool:
-    """Return whether a question asks about the present: it has a word such as `now` or `decide`, or no past."""
+    """Return whether a question is about now: it has a word such as `now` or `decide`, or no word for the past."""
     known = [language for language in languages if list_phrases("past", language)]
     is_now = holds(words, "now", known) or not holds(words, "past", known)
     return bool(known) and (is_now or holds(words, "decides", known))

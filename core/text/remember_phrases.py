@@ -441,7 +441,6 @@ def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: 
 
 
 def is_request(text: str | None, known: Sequence[Phrases]) -> bool:
-    """Return whether a text asks to remember something that this or an earlier text says."""
     return any("explicit" in each.groups for each in _find_statements(text, known))
 
 

@@ -242,11 +242,8 @@ def split_halves(word: str) -> tuple[str, str]:
 
 def choose_nearest(word: str, known: Mapping[str, int], *, is_held: bool) -> str:
     """Return the most similar known word or "". `hallon` for `hallen` is allowed if rows hold `hallen` (`is_held`)."""
-    comparable = [
-        (other, rows)
-        for other, rows in sorted(known.items())
-        if other != word and other[:1] == word[:1] and abs(len(other) - len(word)) <= MOST_LONGER
-    ]
+    likely = [other for other in sorted(known) if other != word and other[:1] == word[:1]]
+    comparable = [(other, known[other]) for other in likely if abs(len(other) - len(word)) <= MOST_LONGER]
     if not comparable:
         return ""
     from rapidfuzz import fuzz  # noqa: PLC0415 - 40 ms that only words like a known one need
@@ -258,11 +255,8 @@ def choose_nearest(word: str, known: Mapping[str, int], *, is_held: bool) -> str
         slips = 2 if min(len(word), len(other)) >= TWO_SLIPS else 1
         one, two = to_letters(word, own), to_letters(other, own)
         alike = fuzz.ratio(one, two, score_cutoff=FUZZY_SCORE)
-        if (
-            alike >= FUZZY_SCORE
-            and OSA.distance(one, two, score_cutoff=slips) <= slips
-            and (own == "ko" or is_held or not _ends_otherwise(one, two))
-        ):
+        is_near = alike >= FUZZY_SCORE and OSA.distance(one, two, score_cutoff=slips) <= slips
+        if is_near and (own == "ko" or is_held or not _ends_otherwise(one, two)):
             best = max(best, (alike, rows, other))
     return best[2]
 

@@ -173,12 +173,7 @@ def list_tokens(*, admin: bool = False, **options: Unpack[CallOptions]) -> list[
     return table.read_tokens(call.db, table.OPERATOR if admin else call.persona)
 
 
-def revoke_token(
-    id: object,  # noqa: A002 - the row's key
-    *,
-    admin: bool = False,
-    **options: Unpack[CallOptions],
-) -> bool:
+def revoke_token(id: object, *, admin: bool = False, **options: Unpack[CallOptions]) -> bool:  # noqa: A002 - row's key
     """Revoke a token; return False if it is unknown, was revoked before, or belongs to another persona.
 
     Args:

@@ -137,7 +137,6 @@ def _list_spelt(written: str, language: str) -> Iterator[str]:
 
 
 def _list_stems(word: str, paradigm: Paradigm) -> Iterator[tuple[str, str]]:
-    """Yield the possible stems of a word, each with its ending."""
     for prefix, initial in paradigm.prefixes:
         if not word.startswith(prefix):
             continue

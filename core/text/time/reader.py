@@ -286,11 +286,8 @@ def _is_denied(parts: Sequence[TimePart], part: TimePart) -> bool:
 
 
 def _iter_named(read: Sequence[tuple[TimePart, Moment]]) -> list[tuple[TimePart, Found, Moment]]:
-    found = (
-        (part, part.kinds.get("%") or moment.find(part.kinds["Z"]), moment)
-        for part, moment in read
-        if _NAMING & part.kinds.keys()
-    )
+    times = [(part, moment) for part, moment in read if _NAMING & part.kinds.keys()]
+    found = ((part, part.kinds.get("%") or moment.find(part.kinds["Z"]), moment) for part, moment in times)
     named = [(part, span, moment) for part, span, moment in found if span is not None]
     return [one for one in named if "@" not in one[0].kinds] or named  # `coming up on Friday` is Friday
 
