@@ -382,8 +382,7 @@ def delete_chat_message(
 def _find_message(call: Call, message: object, interface_path: object) -> tuple[Viewer, str, int] | None:
     """Return (viewer, conversation, row id) of the message that a host names; None if there is no such message."""
     key = None if interface_path is None else find_key(call, interface_path)
-    named = table_lines.find_named(call.db, call.persona, message, key)
-    if named is None:
+    if (named := table_lines.find_named(call.db, call.persona, message, key)) is None:
         return None
     row_id, conversation = named
     return load_viewer(call, None if key is None else conversation), conversation, row_id

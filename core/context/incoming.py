@@ -308,8 +308,7 @@ def _read_conversation(
     limit = KEY_BYTES["conversation"]
     holders = (message, get(get(message, "payload"), "source"), context_memory)
     paths = (_read_key(get(holder, "interface_path"), "interface_path", limit) for holder in holders)
-    path = next((path for path in paths if path), None)
-    if path is not None:
+    if (path := next((path for path in paths if path), None)) is not None:
         return check_key(path), interface or path.split("/", 1)[0]
     chat_id = _read_key(get(chat, "id"), "chat.id")
     if not interface or not chat_id:
@@ -375,8 +374,7 @@ def name_attachments(attachments: Sequence[Any]) -> str:
 
 def describe_reply(raw: Any) -> dict[str, Any]:
     """Return what is known of text, time and sender name of the message replied to; {} if it is no reply."""
-    reply = read_reply(raw)
-    if reply is None:
+    if (reply := read_reply(raw)) is None:
         return {}
     name = known_name(reply.sender.name, reply.sender.username)
     facts = {"text": reply.text or NON_TEXT, "timestamp": iso_text(reply.time), "from": name}

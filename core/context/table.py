@@ -116,8 +116,7 @@ LINES = Shape(
 
 def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[HistoryEntry]:
     """Return the newest lines of other conversations; it loads ids first, since most rows are dropped again."""
-    chats = history.recent
-    if not chats:
+    if not (chats := history.recent):
         return []
     values: list[Any] = []
     each = {**shared, "rows": history.recent_rows}

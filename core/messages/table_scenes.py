@@ -65,8 +65,7 @@ def insert_scene(
 ) -> tuple[int, bool]:  # fmt: skip
     """Store a scene break in a locked conversation; return `(scene id, whether it is new)`: a message has one."""
     there = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row)
-    known = connection.execute(there).scalar()
-    if known is not None:
+    if (known := connection.execute(there).scalar()) is not None:
         return int(known), False
     scene_id = db.ids.one()
     row = {

@@ -108,8 +108,7 @@ def find_tags(call: PromptCall, vocabulary: Vocabulary) -> tuple[Sequence[str], 
             return _texts(call.ask_hook(other, {"tags": said, "vocabulary": vocabulary}))
         return tag_rules.expand(said, vocabulary)
 
-    none: list[str] = []
-    said = call.guard("extract_tags", extracted, none)
+    said = call.guard("extract_tags", extracted, list[str]())
     return said, call.guard("expand_tags", expanded, said)
 
 

@@ -144,8 +144,7 @@ class Guard:
 
     def hook(self, name: str, arguments: Mapping[str, Any], read: Callable[[Any], T], otherwise: T) -> T:
         """Return `read(answer of the hook)`, or `otherwise` if there is no such hook or either function fails."""
-        function = hooks.get_hook(name)
-        if function is None:
+        if (function := hooks.get_hook(name)) is None:
             return otherwise
         return self(name, lambda: read(self.call(function, arguments)), otherwise)
 

@@ -78,8 +78,7 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines, 
     )
     lists = builder.build(lines.current, lines.recent)
     for _ in range(ROUNDS):
-        further = _read_further(call, seeing, lines, lists)
-        if further is None:
+        if (further := _read_further(call, seeing, lines, lists)) is None:
             break
         lines = further
         lists = builder.build(lines.current, lines.recent)
@@ -103,11 +102,8 @@ def _read_further(
         return None
     rows, most = asked.recent_rows * DEEPER, asked.recent_most * DEEPER
     wanted = replace(asked, current=current, recent=recent, recent_rows=rows, recent_most=most)
-    db, viewer = call.db, seeing.viewer
-
-    def read() -> StoredLines:
-        return context_table.read(db, viewer, wanted, lambda _, work, __: work())  # raises the first failure
-
+    # the first failure is raised
+    read = partial(context_table.read, call.db, seeing.viewer, wanted, lambda _, work, __: work())
     more = call.guard.ask("chat_history_cache", read, None)
     if more is None:
         return None

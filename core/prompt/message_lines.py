@@ -101,8 +101,7 @@ class MessageLines:
             return messages, _join_contents(messages)
 
         messages, least = write(())
-        unit = space.find_broken(least)
-        if unit is not None:
+        if (unit := space.find_broken(least)) is not None:
             return Fitted(messages, least, parts={"messages": space.measure(least)}, broken=unit)
         base = least + HEAD + stamp(self.at, self.zone)
         items, kept = self._choose(self.lines, space, base)

@@ -158,8 +158,7 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
             call.report.note(f"hook search: {refused} things are no hit and are left out")
         return hits
 
-    nothing: list[Hit] = []
-    judged = [(drop(_as_row(hit)), hit) for hit in call.guard("search", work, nothing)]
+    judged = [(drop(_as_row(hit)), hit) for hit in call.guard("search", work, list[Hit]())]
     call.report.leave_out([LeftOut("memories", why, f"{hit['source']}/{hit['id']}") for why, hit in judged if why])
     hits = [hit for why, hit in judged if not why]
     return Recalled(hits, best=[(sources.BY_NAME[hit["source"]].number, hit["id"]) for hit in hits])

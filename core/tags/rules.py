@@ -207,8 +207,7 @@ def _tokens(plain: str) -> Iterator[_Token]:
             if unicodedata.category(text[0])[0] != "L" and (len(text) > 1 or unicodedata.category(text) != "So"):
                 start += len(text) - len(_LEADING.sub("", text))
                 text = _LEADING.sub("", text)
-        word = text.strip("_")
-        if word:
+        if word := text.strip("_"):
             start += len(text) - len(text.lstrip("_"))
             yield _Token(start, start + len(word), word, False)
 

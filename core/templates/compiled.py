@@ -97,8 +97,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree: nodes.Template = super()._parse(source, name, filename)
-        known = header(name or "", "variables")
-        if known is not None:
+        if (known := header(name or "", "variables")) is not None:
             for unknown in sorted(meta.find_undeclared_variables(tree) - {*known, *self.globals}):
                 lines = [node.lineno for node in tree.find_all(nodes.Name) if node.name == unknown]
                 raise TemplateAssertionError(f"'{unknown}' is undefined", min(lines), name, filename)

@@ -78,8 +78,7 @@ def bare(text: str) -> str:
 def read_language(text: str) -> tuple[str, bool]:
     """Return the ISO 639-1 code of a text's language, "" if it cannot be detected; and whether it is certain."""
     said = text[:LOOKED_AT]
-    found = _by_script(said)
-    if found:
+    if found := _by_script(said):
         return found, True
     ranked = _rank_latin(said)
     return _find_first(ranked, ENOUGH), bool(_find_first(ranked, SURE))
@@ -125,8 +124,7 @@ def _rank_latin(said: str) -> list[tuple[float, str]]:
 def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the languages a text may be in, the likeliest first; without a certain one, `languages` follow."""
     said = text[:LOOKED_AT]
-    found = _by_script(said)
-    if found:
+    if found := _by_script(said):
         return (found,)
     ranked = _rank_latin(said)
     if sure := _find_first(ranked, SURE):

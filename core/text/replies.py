@@ -132,10 +132,8 @@ class _Reader:
 
     def key(self, char: str) -> str | None:
         """Return the name of a member and move past its colon; None if no member begins here."""
-        quote = _QUOTES.get(char)
-        if quote is None:
-            name = self.skip(_BARE_KEY)
-            if not name:
+        if (quote := _QUOTES.get(char)) is None:
+            if not (name := self.skip(_BARE_KEY)):
                 return None
         else:
             end = self.text.find(quote, self.at + 1, self.at + MAX_KEY_CHARS + 2)

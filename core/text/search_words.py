@@ -173,8 +173,7 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
     The first language is the message's. The result is the message's less common stop words. If it has none, a question
     gives its less common words, a request or courtesy none, and another message all words if it is short (FEW_WORDS).
     """
-    found = minor_words(plain_words(text), languages, limit)
-    if found:
+    if found := minor_words(plain_words(text), languages, limit):
         return found
     said = asked_words(text)
     if small_words("courtesy").intersection(said.split()) or begins_with(said, "request", languages):

@@ -62,14 +62,11 @@ def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes,
     this = (_T.id == token_id, _T.token_hash == known_hash, _T.revoked_at.is_(None))
     change = update(access_tokens).where(*this).values(token_hash=new_hash, expires_at=expires_at)
 
-    def work(connection: Connection) -> bool:
-        return bool(connection.execute(change).rowcount)
-
     def confirm(connection: Connection, _: bool) -> bool:
         row = connection.execute(_BY_ID, {"id": token_id}).first()
         return row is not None and bytes(row.token_hash) == new_hash
 
-    return db.transaction(work, source=_SOURCE, confirm=confirm)
+    return db.transaction(lambda c: bool(c.execute(change).rowcount), source=_SOURCE, confirm=confirm)
 
 
 def update_revoked(db: Database, persona: str, token_id: int) -> bool:

@@ -292,8 +292,7 @@ class _Transcript:
     def _choose_time(self, at: int) -> datetime:
         """Choose the time of a new line: just before the next stored line of the list, or now if none follows."""
         for later in range(at + 1, len(self._matches)):
-            index = self._matches[later]
-            if index is not None:
+            if (index := self._matches[later]) is not None:
                 following = self._stored[index].at
                 return self._now if following is None else following - timedelta(microseconds=later - at)
         return self._now + timedelta(microseconds=at - len(self._matches))

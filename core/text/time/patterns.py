@@ -86,8 +86,7 @@ class Moment:
         return (coming or newest) if self.is_plan else (newest or coming)
 
     def find(self, time: Time) -> Found | None:
-        span = self.choose(time)
-        if span is None:
+        if (span := self.choose(time)) is None:
             return None
         coming = time.coming(self.now) if time.period else None
         return Found(*span, time.precision, None if coming == span else coming)
@@ -201,8 +200,7 @@ def take_unit(time: Time, unit: str, nth: int) -> Time | None:
     """Return the nth day, week or weekend in the month `time`; the last if `nth` is -1."""
     if unit == "weekend":
         return take_weekday(time, 5, nth).cut(lambda span: (span[0], span[1] + DAY), "week")
-    size = {"week": 7, "day": 1}.get(unit)
-    if size is None:
+    if (size := {"week": 7, "day": 1}.get(unit)) is None:
         return None
 
     def cut(span: Range) -> Range:
@@ -240,8 +238,7 @@ def count_beside(m: Moment, time: Time, side: int, count: float, unit: str) -> T
 
 
 def choose_weekday_beside(m: Moment, time: Time, side: int, weekday: int) -> Time | None:
-    span = m.choose(time)
-    if span is None:
+    if (span := m.choose(time)) is None:
         return None
     edge = _edge(span, side)
     return fixed(of_days(edge + side * ((side * (weekday - edge.weekday()) - 1) % 7 + 1) * DAY), "day")
@@ -324,8 +321,7 @@ def place_at_hour(time: Time, hour: int) -> Time:
 
 def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> Found | None:
     """Return the span since, after, before or until a time; with `due` for `until`, clauses, years, plans `before`."""
-    span = m.choose(time.as_edge())
-    if span is None:
+    if (span := m.choose(time.as_edge())) is None:
         return None
     start, end = span
     if time.precision == "minute":  # the time itself, without the half hour on each side

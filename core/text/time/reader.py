@@ -72,8 +72,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
         if named.coming is not None and not is_sure:
             start, end = (in_utc(each, zone) for each in named.coming)
             found.append(Span(start, end, named.precision, "about", words))
-    order = _find_order(parts)
-    if order is not None:
+    if (order := _find_order(parts)) is not None:
         role, part = order
         found.append(Span(None, None, "day", role, (folds.place(part.begin, part.end),)))
     return found[:MOST_SPANS]
