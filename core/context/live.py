@@ -109,8 +109,7 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
             skipped += 1
             continue
         for item in items:
-            entry = read_line(item, str(key), order)
-            if entry is None:
+            if (entry := read_line(item, str(key), order)) is None:
                 skipped += 1
                 continue
             order += 1

@@ -204,8 +204,6 @@ def read_checked(read: Reader, persona: str, conversation: str) -> set[int]:
     return {r.message_row for r in read(stored, {}) if (read_object(r.data) or {}).get(CHECKED)}
 
 
-# Alternatives: other versions of the same reply, one of them current
-
 _A = message_alternatives.c
 
 

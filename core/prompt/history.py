@@ -104,8 +104,7 @@ def _read_further(
     wanted = replace(asked, current=current, recent=recent, recent_rows=rows, recent_most=most)
     # the first failure is raised
     read = partial(context_table.read, call.db, seeing.viewer, wanted, lambda _, work, __: work())
-    more = call.guard.ask("chat_history_cache", read, None)
-    if more is None:
+    if (more := call.guard.ask("chat_history_cache", read, None)) is None:
         return None
     wanted = replace(wanted, current=current or asked.current, recent=recent or asked.recent)
     newest = more.current if current else lines.current

@@ -48,8 +48,7 @@ def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answe
         return Answer(text="", actions=[], problems=[f"the answer is of type {type(text).__name__}, not a text"])
     if len(text) > MAX_CHARS:
         return Answer(text="", actions=[], problems=[f"the answer has {len(text)} characters, more than {MAX_CHARS}"])
-    said = strip_thoughts(text)
-    if not said:
+    if not (said := strip_thoughts(text)):
         return Answer(text="", actions=[], problems=["the answer is empty"])
     answer = read_object(text, ("actions",))
     if answer is None and not _OBJECT.match(said):

@@ -257,8 +257,7 @@ def _holds_any(form: str, group: str, known: Sequence[Phrases]) -> bool:
 
 def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, bool]:
     """Return a sentence, cut at a colon before a quotation, and whether the quotation is on the following lines."""
-    colon = _COLON.search(sentence)
-    if colon is None:
+    if (colon := _COLON.search(sentence)) is None:
         return sentence, False
     before, after = sentence[: colon.start()], sentence[colon.end() :]
     last = phrase_form(_CLAUSES.split(before)[-1])

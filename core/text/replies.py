@@ -169,8 +169,7 @@ class _Reader:
 
     def bare(self) -> Any:
         """Return a number, a word such as true, or the words up to the next comma, bracket or line end."""
-        said = self.skip(_BARE_VALUE).strip()
-        if not said:
+        if not (said := self.skip(_BARE_VALUE).strip()):
             return _NOTHING
         if said.lower() in _WORDS:
             return _WORDS[said.lower()]

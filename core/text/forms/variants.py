@@ -35,8 +35,7 @@ SHORTEST_HEAD = 4
 
 def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
     """Return those of `languages` that a word's script allows; if it allows none, the language that it suggests."""
-    own = script_language(word)
-    if not own:
+    if not (own := script_language(word)):
         return [code for code in languages if code not in _OF_SCRIPT]
     if own == "ru":
         given = [code for code in languages if code in _CYRILLIC]

@@ -147,8 +147,7 @@ class Leading:
 @lru_cache(maxsize=64)
 def load(language: str) -> Lexicon | None:
     """Return the words of time of a language; None for a language without a file."""
-    lists = read_lists(f"calendar/{language}")
-    if not lists:
+    if not (lists := read_lists(f"calendar/{language}")):
         return None
     if letters := list_letters(lists.get("spelt", "")):
 

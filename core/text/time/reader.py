@@ -217,8 +217,7 @@ def _read(
 ) -> list[tuple[TimePart, Moment]]:
     """Return the parts of a text, each with its moment, in the language that recognizes most of the text."""
     best: tuple[int, list[tuple[TimePart, Moment]]] = (0, [])
-    telling = may_tell_time(folds.text, languages)
-    if not telling:
+    if not (telling := may_tell_time(folds.text, languages)):
         return best[1]
     local = min(max(now, EARLIEST), LATEST).astimezone(zone).replace(tzinfo=None)
     said = _JOINED.sub(" ", folds.text if is_question else _leave_telling(folds.text, languages))

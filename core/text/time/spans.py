@@ -188,9 +188,6 @@ def of_edge(span: Range, edge: str) -> Range:
     return (start + 2 * thirds * DAY if edge == "late" and days > 10 else end - ends * DAY), end
 
 
-# Recurring times
-
-
 def every_year(build: Callable[[int], Range | None], precision: Precision) -> Time:
     def occur(around: date) -> list[Range]:
         years = range(max(around.year - 8, YEARS[0]), min(around.year + 9, YEARS[1]))
