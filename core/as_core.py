@@ -1,7 +1,5 @@
 """Makes `core` a second name of the same modules in this process, for hosts that import `core.prompt_engine`."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from importlib.abc import InspectLoader, MetaPathFinder

@@ -1,7 +1,5 @@
 """Indexes rows that other programs inserted by SQL: their `indexed` is 0, and computed columns are missing."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import partial

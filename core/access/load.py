@@ -1,7 +1,5 @@
 """The first statement of a prompt: it reads the audiences that the prompt's scope may see."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache

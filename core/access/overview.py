@@ -1,7 +1,5 @@
 """Lists, counts and names personas, conversations and people for operators, over all audiences."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Access rules: the audiences that a scope sees, and the privacy of a conversation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Audiences: sets of rows with the same visibility, each with an id within its persona."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, null, select

@@ -1,7 +1,5 @@
 """Conversations: inserted with their first message, and moved to another audience when their privacy changes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -90,16 +88,26 @@ def touch(
     return bool(_touch(connection.dialect.name, tuple(names)).run(connection, values)[1])
 
 
-def ensure(connection: Connection, db: Database, scope: Scope, *, sender: str | None = None, **new: Any) -> AudienceRow:
+def ensure(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    *,
+    sender: str | None = None,
+    title: str = "",
+    server_name: str = "",
+    is_greeting: bool = False,
+) -> AudienceRow:
     """Lock the scope's conversation until the transaction ends, inserting it if new; return the audience of its rows.
 
-    `sender` is the speaker's id, "" if unknown; `new` are further arguments of `make`.
+    `sender` is the speaker's id, "" if unknown; the arguments after it are those of `make`.
     """
     if scope.conversation is None:
         return AudienceRow(audiences.find_or_make(connection, db, scope.persona, rules.AudienceKey("persona")))
     facts = find(connection, scope.persona, scope.conversation, lock=True)
     if facts is None:
-        facts = make(connection, db, scope, sender=sender, **new)
+        new = {"title": title, "server_name": server_name}
+        facts = make(connection, db, scope, sender=sender, is_greeting=is_greeting, **new)
     return settle(connection, db, scope, facts, sender=sender)
 
 

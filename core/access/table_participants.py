@@ -1,7 +1,5 @@
 """Participants: linked identities, and privacy levels."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ A front end may send deleted lines again at any time. So the time of each deleti
 the person or conversation.
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The permissions of one call: `load` computes them, and all reads of the call use them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any

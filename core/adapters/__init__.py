@@ -5,8 +5,6 @@ rules of visibility, ranking or storage: they call public functions in the given
 framework's form.
 """
 
-from __future__ import annotations
-
 from ..calls.call import GivenSettings
 from ..calls.defaults import scope_for, settings_for
 from ..scope import Scope

@@ -4,8 +4,6 @@ The text is the same as in the proxy, without lines of the conversation, which t
 introduced as data, not as instructions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Unpack
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Reads and writes diary entries (table ai_diary)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta

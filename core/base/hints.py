@@ -1,7 +1,5 @@
 """Suggests a known name for a mistyped one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

@@ -1,7 +1,5 @@
 """Logs an event name with fields, never the text of a message or a secret."""
 
-from __future__ import annotations
-
 import logging
 
 logger: logging.Logger = logging.getLogger("prompt_engine")

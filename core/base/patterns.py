@@ -1,7 +1,5 @@
 """Regular expressions that are compiled at first use: most prompts need few of them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, cast
 

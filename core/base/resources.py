@@ -1,7 +1,5 @@
 """Finds `prompts/` and `sql/`, in a checkout and in an installed wheel alike."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent.parent

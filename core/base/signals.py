@@ -1,7 +1,5 @@
 """Ends work between two steps on SIGTERM or Ctrl-C."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Caches of what functions return for texts of people; forgetting empties all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import ParamSpec, TypeVar, cast

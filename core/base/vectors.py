@@ -1,7 +1,5 @@
 """Splits texts for an embedder, and packs vectors for storage (docs/embeddings.md)."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections.abc import Iterable

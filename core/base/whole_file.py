@@ -1,7 +1,5 @@
 """Writes a file completely or not at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

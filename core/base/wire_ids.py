@@ -1,7 +1,5 @@
 """Numbers from hosts: whole numbers of any type, and row ids in requests, which may be texts of digits."""
 
-from __future__ import annotations
-
 from numbers import Integral
 
 from .hints import shown

@@ -1,7 +1,5 @@
 """Reads YAML safely: with a SafeLoader and a limit on depth."""
 
-from __future__ import annotations
-
 from typing import Any
 
 MAX_DEPTH = 20

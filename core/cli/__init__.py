@@ -1,7 +1,5 @@
 """The command `prompt-engine`: reads arguments, calls public functions, prints results. It needs the extra `cli`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The command with all subcommands, and the output and exit code of a failed run."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib import import_module

@@ -1,7 +1,5 @@
 """`prompt-engine config`: list, check and set flags, and write presets."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """`prompt-engine export`: a conversation for another program, memories, or all rows of a person."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

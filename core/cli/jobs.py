@@ -1,7 +1,5 @@
 """`worker` and `jobs`: background work and its queue."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Sequence

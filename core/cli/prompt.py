@@ -1,7 +1,5 @@
 """`prompt-engine build` and `explain`: the prompt for one message, or the report on it."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Mapping

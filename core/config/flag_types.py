@@ -1,7 +1,5 @@
 """The kinds of flag values: one class per kind, which validates a value or its text."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

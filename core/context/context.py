@@ -1,7 +1,5 @@
 """The order of the context keys, the maximum numbers of items, and memories that a host passes in."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Writes a message as one line of a history list, and chooses the names of people."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

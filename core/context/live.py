@@ -1,7 +1,5 @@
 """Reads `context_memory`: the live messages and metadata that a host passes in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """The interface of a section module: its input, its result, and the three names that it must define."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

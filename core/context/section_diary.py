@@ -1,7 +1,5 @@
 """The section `ai_diary`: the newest diary entries, each as one line, oldest first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 

@@ -1,7 +1,5 @@
 """The section `thoughts`: the persona's latest thoughts, taken from its diary, oldest first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import UTC, tzinfo
 

@@ -1,7 +1,5 @@
 """Reads the stored rows of a prompt that need no search: history lines and the rows of its sections."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime

@@ -21,8 +21,6 @@ True
 ['We fly to Rome on Friday.']
 """
 
-from __future__ import annotations
-
 from .memory_files import MarkdownResult, export_markdown, import_markdown
 from .memory_prompt import get_system_prompt_with_memory, get_user_memory_prompt, load_memory
 from .memory_tool import memory_tools, parse_tool_call, run_tool_call

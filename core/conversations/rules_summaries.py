@@ -1,7 +1,5 @@
 """Titles and summaries of ended conversations: reading messages and model replies, and making extracts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The section `recent_conversations`: title, time and summary of ended conversations, oldest first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..context.context import LITE_RECENT

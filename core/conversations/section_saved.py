@@ -1,7 +1,5 @@
 """The section `saved_memories`: memories that people asked to save."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, tzinfo

@@ -1,7 +1,5 @@
 """Saved memories (table memories, kind `saved`): insert, list, delete and restore."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """SQL for summaries of ended conversations, listed by audience, and for the messages to summarise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache

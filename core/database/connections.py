@@ -1,7 +1,5 @@
 """Turns a connection string into engines: address, encryption, session settings. Passwords never leave this module."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import random

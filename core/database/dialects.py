@@ -1,7 +1,5 @@
 """Differences between database servers: column types, text search conditions, upserts, keys."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

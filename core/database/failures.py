@@ -1,7 +1,5 @@
 """Classifies driver errors: which errors are retried, and what their messages tell people."""
 
-from __future__ import annotations
-
 import re
 from typing import NoReturn
 

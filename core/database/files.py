@@ -1,7 +1,5 @@
 """Checks the folder of an SQLite file without importing the database packages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import unquote
 

@@ -1,7 +1,5 @@
 """Row ids made by the application: whole numbers that rise with time, so that sorting by id sorts by creation."""
 
-from __future__ import annotations
-
 import functools
 import secrets
 import threading

@@ -1,7 +1,5 @@
 """Lists, for all tables, the columns that hold texts, and those that name a person or a conversation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

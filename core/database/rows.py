@@ -1,7 +1,5 @@
 """Checks and converts values before they are written to a row."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """All tables: messages, memories, diary; stories; summaries and short-term entries; people; search; jobs, tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint, text

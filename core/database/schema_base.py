@@ -1,7 +1,5 @@
 """The metadata of the schema, and the columns that many tables have."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, MetaData, Table, text

@@ -1,7 +1,5 @@
 """The three searched tables: their columns, and the conditions for rows that can be found."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

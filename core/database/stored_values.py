@@ -1,7 +1,5 @@
 """Reads stored values: texts, keys, times, JSON, numbers. Broken values are repaired and counted, never an error."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import threading

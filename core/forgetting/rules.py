@@ -1,7 +1,5 @@
 """Decides how rows of other people change when a person is forgotten."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

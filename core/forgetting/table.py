@@ -1,7 +1,5 @@
 """Delete a participant, a conversation, a server or a memory in one transaction, and count rows per table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

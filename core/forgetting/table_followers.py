@@ -14,8 +14,6 @@
 | the next answer, unless imported, and answers made with it, that share a telling word with it | hidden | kept |
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace

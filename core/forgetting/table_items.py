@@ -1,7 +1,5 @@
 """Deletes memory items and summaries that were made from forgotten rows."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any

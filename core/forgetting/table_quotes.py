@@ -1,7 +1,5 @@
 """Removes names and quotes of a forgotten person from other people's rows."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Deletes rows with their index entries, vectors and tags, and counts them per table."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Deletes recaps, scenes and running recap versions that were made from deleted or edited messages."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 

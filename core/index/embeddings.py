@@ -1,7 +1,5 @@
 """Vectors of rows (table search_vector): find rows without vectors, write, move, count and delete vectors."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Builds the search index entries of new rows and of stored rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Insert, move, delete, hide or unhide rows together with their index entries."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The words in the rows of some audiences, looked up by prefix or substring."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf

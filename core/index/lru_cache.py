@@ -1,7 +1,5 @@
 """A cache of parsed search tables: it keeps the values in use, and the most recently used other values."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Mapping

@@ -13,8 +13,6 @@
 mypy tells them apart; at run time each is an array. Indexing loses the type: `take` keeps it.
 """
 
-from __future__ import annotations
-
 from typing import Any, NewType, TypeVar, cast
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Move rows into index segments (`index.segment`), merge and rebuild segments, and compare them with stored rows."""
 
-from __future__ import annotations
-
 import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A segment: at most 65,536 rows of one audience in compact form for searches, and the postings of their words."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections import defaultdict

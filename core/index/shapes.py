@@ -1,7 +1,5 @@
 """The index entry of a row, and the terms that the index is searched for. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

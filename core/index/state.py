@@ -7,8 +7,6 @@
 | the postings of the search terms (blocks) | at every search, one statement for each kind |
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache

@@ -1,7 +1,5 @@
 """Unpacked ("fresh") rows, which are in no segment yet (search_fresh), and records of removed rows (search_gone)."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Iterable

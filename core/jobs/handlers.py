@@ -1,7 +1,5 @@
 """The interface of operation handlers, and the handler of each type, imported when its first operation runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Decisions about operations: order, pauses between tries, and which failures are final."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The queue (table memory_jobs): insert, end, retry, prune, list and count operations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Claims of operations and the results of their runs (table memory_jobs)."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

@@ -1,7 +1,5 @@
 """Consolidation: read messages, ask a model for facts or choose sentences without one, and store memory items."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC

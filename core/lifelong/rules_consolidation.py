@@ -1,7 +1,5 @@
 """Facts of a conversation: parsed from a model's reply, or chosen from its sentences without a model."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Writes changes of memory items (table memories): edit, archive, restore, pin, retag, purge."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Archives expired session items and old or unimportant long-term items (table memories)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta

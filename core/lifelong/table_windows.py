@@ -1,7 +1,5 @@
 """Windows (batches) of unconsolidated messages, and the id up to which each conversation is consolidated."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Recognises standing instructions in a message: `always answer in metric units`, `call me Jo`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

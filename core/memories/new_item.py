@@ -1,7 +1,5 @@
 """A new memory item: the host's values, checked once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Rules for memory items: reading a host's values, kinds, importance, how long items are kept, modes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Rules for standing instructions: which one replaces which, and which one a sentence takes back."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field

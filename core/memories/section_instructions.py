@@ -1,7 +1,5 @@
 """The section `standing_wishes`: the standing instructions of the person who gets the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC
 from functools import partial

@@ -1,7 +1,5 @@
 """Remembers the memories in each conversation's last prompt, so that answers know their sources and repeat none."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections import OrderedDict

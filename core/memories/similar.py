@@ -1,7 +1,5 @@
 """Finds the older memory of a person that shares the subject of a new one."""
 
-from __future__ import annotations
-
 from ..access.overview import read_names
 from ..base.text_caches import cache_texts
 from ..calls.call import Call, load_viewer

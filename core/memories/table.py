@@ -1,7 +1,5 @@
 """Writes memory items with their index rows and tags, and merges items with equal texts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Standing instructions (table memories, kind `instruction`), stored in the transaction of their message."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Reads memory items (table memories): by words and filters, by id, and as counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

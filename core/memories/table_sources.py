@@ -1,7 +1,5 @@
 """Sources and history of items: their messages, and their previous texts (table item_history)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple

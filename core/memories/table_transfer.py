@@ -1,7 +1,5 @@
 """Export and import of memory items (table memories): read oldest first, store what is missing."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A message that is to be stored, made of the host's values after checking them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Stores one message (table chat_history_cache) with its index entry, unless it is stored already."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache

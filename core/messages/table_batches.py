@@ -1,7 +1,5 @@
 """Stores many messages, for instance of an import, with PART messages per transaction."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Reads and writes which messages of a conversation are hidden (chat_history_cache.hidden)."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Reads messages (table chat_history_cache): the newest, those with given ids, or a whole conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Recaps of messages and of alternatives (tables message_recaps, message_alternatives), and the queueing of recaps."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field

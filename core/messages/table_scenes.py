@@ -1,7 +1,5 @@
 """Scenes and their recaps (tables scenes and scene_recaps): a scene ends with the message that has its break."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

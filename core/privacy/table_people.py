@@ -1,7 +1,5 @@
 """Privacy levels, linked identities, and all stored rows of a person."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace

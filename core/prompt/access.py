@@ -1,7 +1,5 @@
 """The first database read of a prompt: visible audiences, the tag vocabulary, and the words of the message."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 `fit_items` decides for JSON prompts (`fit`) and for chat messages (`message_lines.py`).
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections import Counter

@@ -1,7 +1,5 @@
 """Reads the stored history of a prompt, with the names of its people, and merges it with live messages."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Writes a prompt as plain lines, in chat messages or in one text, and fits them into the limits."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime

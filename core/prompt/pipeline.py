@@ -12,8 +12,6 @@ assemble, fit   the JSON prompt within its limits                               
 MessageLines    or chat messages, or records for somebody else's request        message_lines.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Writes the JSON prompt of one message before it is fitted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """The section `upcoming`: earlier statements about the next days, the nearest day first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from functools import partial

@@ -1,7 +1,5 @@
 """The section `relationship`: the persona's relationship to the person who gets the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..access.table_participants import level_of

@@ -1,7 +1,5 @@
 """Reads relationships for a person, a list and a prompt; changes them under a row lock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime

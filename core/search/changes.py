@@ -1,7 +1,5 @@
 """Find later messages that change what was said: `Cancelled Axa` after `My car insurance is with Axa`."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

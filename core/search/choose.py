@@ -1,7 +1,5 @@
 """Last stage of a search: choose the hits among the rows read, drop copies and rows that do not match, and report."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Find the index words that match each term of a query, also other forms and spellings of the words of a message."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from operator import itemgetter

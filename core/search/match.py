@@ -1,7 +1,5 @@
 """First stage of a search: find in the index the rows of each audience that contain terms of the query."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

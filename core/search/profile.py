@@ -4,8 +4,6 @@ Used by a search whose question is about a person as a whole, and by `lifelong.p
 the audiences that the search sees; nothing is stored.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

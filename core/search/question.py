@@ -14,8 +14,6 @@ tables of some languages are short and give fewer facts.
 | How many cats do I have? | wants_number, self_person |
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence

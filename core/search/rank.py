@@ -1,7 +1,5 @@
 """Second stage of a search: rank the matching rows by the index, and return the best as candidates, unread."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

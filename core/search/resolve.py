@@ -1,7 +1,5 @@
 """A search before any row is read: query, terms, viewer and index."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

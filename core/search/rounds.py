@@ -3,8 +3,6 @@
 Only this module decides how deep a round is, which copies it leaves out, and when words are widened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

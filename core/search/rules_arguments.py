@@ -1,7 +1,5 @@
 """Read the arguments of a search: limit, tags, keywords, times and exclusions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Keywords come first, then tags searched as words, minor words, and tags. Terms w
 number is the id of its first term: `recipe` and `recipes` count once.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple

@@ -3,8 +3,6 @@
 A worker calls `embed` for the operation EMBED, once for each batch (docs/embeddings.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 The last messages of each answered turn are stored per person, channel and persona until they expire, without a model.
 """
 
-from __future__ import annotations
-
 from .reader import build_short_term_context, get_for_server, get_for_user, get_stats, relative_age
 from .shapes import ShortTermEntry, ShortTermMessage, ShortTermSection, ShortTermStats, TurnResult
 from .writer import (

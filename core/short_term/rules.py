@@ -1,7 +1,5 @@
 """Rules for short-term entries: the lines they store of a turn, their expiry, and the part that prompts show."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo

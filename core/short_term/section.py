@@ -1,7 +1,5 @@
 """The section `short_term`: what was said a moment ago in other channels, newest first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..context.history import HistoryLists

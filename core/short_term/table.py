@@ -1,7 +1,5 @@
 """SQL for short-term entries: one row per person, channel and persona, with the server of the channel."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Reads short-term entries by index: of a person, of a server, of one channel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial

@@ -1,7 +1,5 @@
 """Reads a turn from a host's objects or dicts, in snake or camel case, and finds the entry it belongs to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -23,8 +23,6 @@ True
 'The story so far.'
 """
 
-from __future__ import annotations
-
 from ..context.injection import Injection, from_number, to_number, to_numbers
 from .alternatives import AlternativeShown, add_alternative, choose_alternative, list_alternatives
 from .refresh import (

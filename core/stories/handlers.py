@@ -10,8 +10,6 @@ If the sources of the text changed meanwhile, the operation is queued again inst
 | RUNNING_SCENE_RECAP | the last version and new scene recaps | the next version of the running recap |
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Rules for the running recap: the sources of its next version, and the part of its text that fits a limit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

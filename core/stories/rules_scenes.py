@@ -1,7 +1,5 @@
 """Rules for scene breaks: which positions are allowed, and which proposed breaks are used."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise

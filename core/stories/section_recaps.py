@@ -1,7 +1,5 @@
 """The section `message_recaps`: the included recaps of this conversation, oldest first, one per line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..context.history import HistoryLists

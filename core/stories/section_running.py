@@ -1,7 +1,5 @@
 """The section `running_recap`: the story so far, cut to RUNNING_RECAP_CONTEXT_LIMIT."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Reads and imports data stored with messages: alternatives, recaps, scenes, the running recap."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Running recaps (table running_recaps): numbered versions of one text per conversation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache

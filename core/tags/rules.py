@@ -1,7 +1,5 @@
 """Rules for tags: their normal form, known tags in a text, links between tags."""
 
-from __future__ import annotations
-
 import json
 import math
 import unicodedata

@@ -1,7 +1,5 @@
 """Reads and writes the tag vocabulary of a persona: tags with use counts, aliases, links."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

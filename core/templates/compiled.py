@@ -1,7 +1,5 @@
 """Compiles and runs a template in Jinja's sandbox, and checks the result; the only module that imports jinja2."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

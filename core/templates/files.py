@@ -1,7 +1,5 @@
 """Template files: finding them, reading their headers, and the error for an unusable one."""
 
-from __future__ import annotations
-
 import re
 import stat
 from functools import lru_cache

@@ -3,8 +3,6 @@
 A file in TEMPLATES_DIR replaces the shipped one and is read again after a change. Shipped files are read once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache

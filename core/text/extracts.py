@@ -1,7 +1,5 @@
 """Extracts of messages, made of chosen sentences and words, for hosts without a model."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Clean, fold and split texts, for comparing and indexing."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache

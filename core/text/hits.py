@@ -1,7 +1,5 @@
 """Snippets and matches of hits, and keys for comparing texts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from bisect import bisect_left

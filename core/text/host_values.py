@@ -1,7 +1,5 @@
 """Read values of hosts: objects, dicts, and nestings of these."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Reversible
 from enum import Enum
 from itertools import islice

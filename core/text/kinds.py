@@ -4,8 +4,6 @@ The lists are in `prompts/kinds`, one file for each language: a line has class n
 lists come from WordNet (`prompts/kinds/LICENSE.wordnet`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Detect the language of a text from its script and its common words."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 The phrases are in `prompts/questions`, one file for each language (`prompts/README.md`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache

@@ -5,8 +5,6 @@ phrase in a file may have `*` for up to six words, `(a|b)` for alternatives, `(!
 follow, and a final `?` if it may be a question.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

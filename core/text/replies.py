@@ -1,7 +1,5 @@
 """Read the reply of a model: drop thoughts, find the JSON object, and detect refusals and errors."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

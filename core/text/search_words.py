@@ -1,7 +1,5 @@
 """The search words of a message: salient words, their stems, rarity, and similar spellings."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence

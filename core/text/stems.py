@@ -1,7 +1,5 @@
 """Stems of words: by Snowball, by own rules for Arabic, Hebrew and Korean, and by lists of irregular forms."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Convert values of hosts and hooks to plain JSON values, with a note for each change."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Read times from hosts into aware UTC, and the local time of day shown to the model."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache

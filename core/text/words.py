@@ -1,7 +1,5 @@
 """Words of a text, stop words of a language, and the index terms of a text."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

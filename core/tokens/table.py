@@ -1,7 +1,5 @@
 """The rows of tokens (table access_tokens)."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, cast
 

@@ -5,8 +5,6 @@ are searched in one piece, nearest to the end of the stored lines. Only a list w
 lines. If an edit of a person's line is not certain, the line is new: a line too many does less harm than a lost one.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Imports character cards (PNG, CHARX or JSON, every version): the persona's text, and the card's lorebook entries."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

@@ -1,7 +1,5 @@
 """Read fields of chat files. An optional field of a wrong type counts as missing, a required one is an error."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The files of an export, which is one file, a folder, or a zip archive. Nothing is unpacked to disk."""
 
-from __future__ import annotations
-
 import io
 import re
 import stat

@@ -1,7 +1,5 @@
 """Read JSON of chat files: one value per line, or one document, which is read up to a damaged place."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TextIO

@@ -1,7 +1,5 @@
 """Import the database of the original application without changing it; rows imported before are skipped."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

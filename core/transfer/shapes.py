@@ -1,7 +1,5 @@
 """Plain values that readers of chat files return; independent of the database."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

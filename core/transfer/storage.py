@@ -1,7 +1,5 @@
 """Store the lines of chat files: new lines in batches, edits one by one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

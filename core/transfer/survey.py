@@ -1,7 +1,5 @@
 """Reads an export a first time: counts, speakers, and decisions on how its lines become messages."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Sequence

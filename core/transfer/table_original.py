@@ -1,7 +1,5 @@
 """Read the tables of the original application."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Write a consistent copy of the database into a private file, and restore it. Called by `cli.db`."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Find problems of a database and their repairs: server, permissions, tables, rows, index. Changes nothing."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

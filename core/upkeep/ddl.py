@@ -1,7 +1,5 @@
 """Statements that create tables, columns and indexes of the current schema, for SQLite or a server."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from functools import lru_cache

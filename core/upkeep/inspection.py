@@ -1,7 +1,5 @@
 """Read the actual tables of a database, and compare them with the schema."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Run the scripts of `sql/maintenance/` by name; the results equal those of running them in a plain SQL client."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ read in direct conversations with the same person. Scopes without a speaker shar
 value as a memory. A value is deleted when its person, conversation or memory is forgotten.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Unpack
 

@@ -1,7 +1,5 @@
 """Tokens of requests, log-ins of the admin page, and the shared state of routes."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import secrets

@@ -1,7 +1,5 @@
 """Answers of the routes, as described in OpenAPI: ids are whole numbers, times ISO 8601 in UTC."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field

@@ -1,7 +1,5 @@
 """Bodies and parameters of the routes, with their ranges. Only messages and people may have unknown fields."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, get_args
 

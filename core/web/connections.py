@@ -1,7 +1,5 @@
 """Connections of the server; a connection whose request headers stay incomplete is closed."""
 
-from __future__ import annotations
-
 import asyncio
 
 import h11

@@ -1,7 +1,5 @@
 """Map every failure to one error response: status, error code and sentence."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

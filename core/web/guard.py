@@ -8,8 +8,6 @@
 | the body must be small enough and arrive in time | 413, 408 |
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import logging

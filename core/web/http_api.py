@@ -1,7 +1,5 @@
 """Routes for hosts. Each reads scope and message, calls one public function, and returns its result."""
 
-from __future__ import annotations
-
 from itertools import chain, islice
 from typing import Annotated, Any
 from urllib.parse import unquote

@@ -1,7 +1,5 @@
 """Sentences about invalid parameters: the name, a given number, and pydantic's text. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

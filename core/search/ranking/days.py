@@ -1,7 +1,5 @@
 """Finds rows written in, or about, the times that a question names, and computes their ranking reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 

@@ -4,8 +4,6 @@ Rows are scored by their words, time, speaker and conversation; the best of each
 with their neighbours. The best rows of all audiences are returned with their ranking reasons.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Ranking reasons of matching rows that do not depend on neighbours, and the rows that are best by them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Ranking reasons that need the texts or vectors of rows; lowers the score of further rows of one session."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

@@ -3,8 +3,6 @@
 The rules are in `prompts/word_forms`, one file for each language (`prompts/README.md`).
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Other spellings of words in a message: numbers, the two scripts of a language, words written apart or joined."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, pairwise, product

@@ -1,7 +1,5 @@
 """Other forms of a word that may be in the index: their first letters and possible endings."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The words of time of each language, from the lists in `prompts/calendar` (`prompts/README.md`), as a lexicon."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Applies the tables of patterns to the parts (words, numbers) of a text, to merge parts that name a time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Split a text into parts: words with their possible meanings, numbers, dates and clock times in digits."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import date

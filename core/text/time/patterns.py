@@ -10,8 +10,6 @@ q  a number and its unit
 )  a weekday of a stored text, which may be the day on which it was said
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo

@@ -1,7 +1,5 @@
 """Read the time spans in a text, in the language that recognizes most of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo

@@ -4,8 +4,6 @@ The verb nearest to the time in its clause decides; if the clause has no verb, a
 verbs of each language are listed in `prompts/calendar` (`prompts/README.md`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

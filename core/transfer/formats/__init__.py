@@ -9,8 +9,6 @@
 | `sillytavern`, `records` | one JSON object per line |
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

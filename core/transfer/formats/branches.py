@@ -1,7 +1,5 @@
 """Reads chats in which a message may have several replies (branches): ChatGPT, Claude, Open WebUI and others."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ A new format is a row of `FORMATS`. If its messages are not one list of objects,
 or a file with one JSON value per line is a list of chats, or one chat with its messages under `lines`.
 """
 
-from __future__ import annotations
-
 import csv
 import html
 import io

@@ -1,7 +1,5 @@
 """Reads the JSON exports of Discord, Slack and Telegram, message by message."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """This package's own JSON lines: {conversation, session, id, timestamp, speaker, speaker_id, text}."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any

@@ -9,8 +9,6 @@
 | `mcp_memory` | entities and relations of the reference memory server of MCP |
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """The operator's routes: items, imports and exports, pruning, consolidation, relationships, forgetting, metrics."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,8 +4,6 @@ Requests are stateless: the token of each request names the speaker, so no sessi
 memory does not grow with the number of clients. An answer is one JSON body, never a stream.
 """
 
-from __future__ import annotations
-
 from contextlib import AbstractAsyncContextManager
 from urllib.parse import unquote
 

@@ -12,8 +12,6 @@ The SDK implements the protocol (metadata, PKCE, validation); this module stores
 A code or refresh token that is used twice was stolen: the access token's row is revoked.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

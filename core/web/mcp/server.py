@@ -4,8 +4,6 @@ A tool runs in a thread, so that a slow call delays no other. Its failure become
 never a trace. Tools are imported at the first call, with the database: clients wait for the server's first answer.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """MCP over standard input and output: every request is answered, even a request in progress when the input ends."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Read a model's answer in the OpenAI dialect, whole or streamed; a failed answer has no text. Pure."""
 
-from __future__ import annotations
-
 import json
 import re
 from codecs import BOM_UTF8

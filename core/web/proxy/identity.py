@@ -11,8 +11,6 @@
 In an id `%` and `/` are escaped, so no id can begin with `%room-`. A user called `self` is `%self`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, cast, get_args

@@ -4,8 +4,6 @@ A slow or locked database delays only these threads: a request continues without
 and storing a turn is retried after its response. The time does not include waiting for other requests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

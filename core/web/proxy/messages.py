@@ -1,7 +1,5 @@
 """Read the messages of a request, and insert texts into them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

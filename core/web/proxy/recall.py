@@ -1,7 +1,5 @@
 """Recall memories for the last message of a request to a model server, for the proxy and wrapped clients."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

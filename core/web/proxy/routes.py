@@ -1,7 +1,5 @@
 """Pass `/v1` on to the model server: chats with memories added, other routes unchanged."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

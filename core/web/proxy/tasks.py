@@ -4,8 +4,6 @@ One sign is not enough: people also ask for titles. In doubt a message counts as
 is lost, whereas a stored task can be deleted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ The first line holds {user_name, character_name, create_date, chat_metadata}, th
 send_date, mes, extra, swipes, swipe_id, swipe_info}. One file is one conversation.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

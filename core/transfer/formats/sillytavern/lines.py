@@ -5,8 +5,6 @@ extension), so editing or forgetting leaves no trace of the value in it. For an 
 again. If the digest shows that the message was changed, all stored values are written.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

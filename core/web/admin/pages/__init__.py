@@ -11,8 +11,6 @@ Everything works without the script, by forms and redirects; the script adds com
 show the sentences of their errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Template filters: how numbers, times and long texts are shown. Pure."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Screens of memory items: search, list, one item, and changes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple

@@ -1,7 +1,5 @@
 """Screens of people and conversations, and forgetting."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

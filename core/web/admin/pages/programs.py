@@ -1,7 +1,5 @@
 """The screen of client programs: their tokens for the persona, and OAuth requests for a token."""
 
-from __future__ import annotations
-
 from starlette.responses import Response
 
 from .... import tokens

@@ -1,7 +1,5 @@
 """The screen of background work: the queue, runs, model usage, and work started by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pydantic import BaseModel

@@ -1,7 +1,5 @@
 """The screen *Why*: a message, its prompt, the chosen memories with reasons, and the memories that were cut."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
