@@ -225,18 +225,22 @@ def _text_check(
 ) -> Callable[[FoundRow], bool]:
     """Return a function that tells whether the prompt shows a row's text elsewhere.
 
-    `now` is given if a message of another day is not shown by an equal text: `took my pill`, for a count or a day.
+    A stored message of another person does not show it. `now` is given if a message of another day does not either:
+    `took my pill`, for a count or a day.
     """
-    days: defaultdict[bytes, set[int]] = defaultdict(set)
+    shown = defaultdict[bytes, set[tuple[str | None, int]]](set)
     for entry in visible:
-        days[entry_digest(entry)].add(microseconds(entry.time or now) // DAY_US)
+        sender = None if entry.row_id is None else entry.sender_id
+        shown[entry_digest(entry)].add((sender, microseconds(entry.time or now) // DAY_US))
 
     def is_shown(row: FoundRow) -> bool:
         if row.digest is None:
             return False
-        shown_on = days.get(row.digest, ())
-        is_of_day = now is None or row.source != sources.CHAT.number or row.at_us // DAY_US in shown_on
-        return row.digest in said or (bool(shown_on) and is_of_day)
+        places = shown.get(row.digest, ())
+        if row.source != sources.CHAT.number:
+            return row.digest in said or bool(places)
+        days = [day for sender, day in places if sender in (None, row.sender)]
+        return row.digest in said or (bool(days) and (now is None or row.at_us // DAY_US in days))
 
     return is_shown
 

@@ -731,6 +731,14 @@ def test_t36_a_line_in_the_chat_hides_no_equal_lines_of_other_days_from_a_count(
     assert "".join(contents(ask(stage, "Did I take my allergy pill?"))).count("took my allergy pill") == 1
 
 
+def test_t36_a_line_in_the_chat_hides_no_equal_line_of_another_person(stage: Stage) -> None:
+    """`Who needs a dentist?` named Ben alone, though Ann had said the same."""
+    stage.say("need a new dentist", minutes=4 * DAY)
+    stage.say_all((f"Line {n} of the evening." for n in range(40)), minutes=600)
+    stage.say("need a new dentist", who="Ben", minutes=30)
+    assert "".join(contents(ask(stage, "Who needs a dentist?"))).count("need a new dentist") == 2
+
+
 @pytest.mark.parametrize(("other", "match", "asked"), [
     ("We walk to mill {} and buy apples.", "We saw seals at the pier.", "How often did we see seals last week?"),
     ("The server feels slow, ping {}.", "The server crashed again.", "How often did the server crash?"),
