@@ -28,6 +28,7 @@ from ..text.question_words import (
     asked_words,
     asks_about_person,
     begins_with,
+    holds,
     is_question,
     leave_now,
     list_phrases,
@@ -194,13 +195,23 @@ def rank_best(current: Round, found: Matches) -> tuple[RankingQuery, Ranking]:
     offered: Sequence[ViewRows] = ()
     every = found.audiences
     if is_of_time and not seen and query.question.people:  # `What did Ann say last week?`
-        every = keep_spoken(every, query.question.people)
+        every = keep_spoken(every, "name", query.question.people)
+    elif is_of_time and not seen and _asks_for_own_words(current):  # `What did I say last week?`
+        every = keep_spoken(every, "key", query.asker)
     if question.spans and (days.are_short(question) or not seen or question.order):
         offered = days.list_inside(every, question)
     if question.order and not seen:
         offered = days.list_in_order(every, query)
     audiences = every if is_of_time or search.embedder is not None else seen
     return query, ranking.rank_rows(audiences, query, offered, current.best)
+
+
+def _asks_for_own_words(current: Round) -> bool:
+    """Return whether a question asks what the asker said: it speaks of nobody else, and has a word such as `said`."""
+    question, words = current.question, asked_words(current.search.query.text)
+    if not question.self_person or question.other or holds(words, "subjects", question.languages):
+        return False
+    return any(not talk_words(language).isdisjoint(words.split()) for language in question.languages)
 
 
 @lru_cache(maxsize=16)

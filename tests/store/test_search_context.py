@@ -236,6 +236,19 @@ def test_t63_what_changed_comes_along(db: Database, scope: Scope, before: str, c
     assert found.index(change) == found.index(before) + 1
 
 
+@pytest.mark.parametrize(("question", "speakers"), [
+    ("What did I say 3 days ago?", {"Ann"}), ("Was habe ich vor 3 Tagen gesagt?", {"Ann"}),
+    ("What did we talk about 3 days ago?", {"Ann", "Tom"}), ("What did I tell you 3 days ago?", {"Ann", "Tom"}),
+    ("What did I do 3 days ago?", {"Ann", "Tom"}),
+])  # fmt: skip
+def test_t62_who_asks_what_they_said_gets_their_own_lines(
+    db: Database, scope: Scope, question: str, speakers: set[str]
+) -> None:
+    talked(db, scope, [("Ann", "The wall is green now."), ("Tom", "Noodles again for me."), *filler(2)], ago(days=3))
+    asked = replace(scope, conversation="tg/1", participant="tg/ann")
+    assert {hit.get("speaker") for hit in explain(db, asked, query=question)[0]} == speakers
+
+
 def test_t63_news_of_something_else_does_not_hide_a_change(db: Database, scope: Scope) -> None:
     fact, change, news = "My boss is Helen Marsh.", "Helen Marsh quit.", "Helen Marsh sold me her bike."
     talked(

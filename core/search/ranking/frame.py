@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,11 +140,13 @@ def find_persons(question: Question, asker: Collection[str], view: Visible) -> F
     return persons
 
 
-def keep_spoken(audiences: Sequence[AudienceMatches], people: Collection[str]) -> Sequence[AudienceMatches]:
-    """Limit the audiences to messages of the people with these names; if there are none, return them unchanged."""
+def keep_spoken(
+    audiences: Sequence[AudienceMatches], kind: Literal["name", "key"], people: Collection[str]
+) -> Sequence[AudienceMatches]:
+    """Limit the audiences to messages of people with these names or keys; if there are none, return them unchanged."""
     kept = []
     for one in audiences:
-        spoken = one.view.is_chat & np.isin(one.view.speaker, one.view.find_speakers("name", people))
+        spoken = one.view.is_chat & np.isin(one.view.speaker, one.view.find_speakers(kind, people))
         readable = partial(_flag_both, one.readable, spoken)
         kept.append(replace(one, postings=one.postings.keep(spoken[one.postings.rows]), readable=readable))
     return kept if any(len(one.list_readable()) for one in kept) else audiences
