@@ -19,8 +19,10 @@ from ..scope import NO_SERVER
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
 from ..text.folding import clean
-from ..text.question_words import leave_call
+from ..text.question_words import asked_words, holds, leave_call
 from ..text.search_words import KEYWORD_LIMIT, least_pairs
+from ..text.time import talk_words
+from ..text.words import words as plain_words
 from .lookup import find_terms, loosen_terms, widen_terms
 from .query import Query, asks, choose_words, fold_words, list_words
 from .ranking.rows import FOLDED_CHARS, PERSONA
@@ -165,8 +167,25 @@ def build_search(
     words_of = None if query.ranking == "recency" else index
     if words_of is not None and len(query.words) > KEYWORD_LIMIT:
         query = replace(query, keywords=fold_words(choose_words(query.words, query.languages, words_of)))
+    if words_of is not None and _is_about_asker(query):
+        query = _add_asker(query, viewer, words_of)
     terms = find_terms(query, words_of)
     return Search(query, viewer, settings, terms, index, error, embedders.resolve(embedder, settings))
+
+
+def _is_about_asker(query: Query) -> bool:
+    """Return whether a question asks what others said about the asker: `What did Ben say about me?`"""
+    said, languages = asked_words(query.text), query.languages[:1]
+    if not query.is_question or holds(said, "other", languages) or not holds(said, "about_me", languages):
+        return False
+    return any(not talk_words(language).isdisjoint(said.split()) for language in languages)
+
+
+def _add_asker(query: Query, viewer: Viewer, index: IndexState) -> Query:
+    """Add the asker's names to the words of a query."""
+    views = [one.view for one in index.audiences.values()]
+    names = {view.speakers[n].name for view in views for n in view.find_speakers("key", viewer.identities)}
+    return replace(query, keywords=fold_words([*query.keywords, *plain_words(" ".join(sorted(names)))]))
 
 
 def widen(search: Search, *, is_empty: bool) -> Search | None:

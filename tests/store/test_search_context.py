@@ -236,6 +236,14 @@ def test_t63_what_changed_comes_along(db: Database, scope: Scope, before: str, c
     assert found.index(change) == found.index(before) + 1
 
 
+@pytest.mark.parametrize("question", ["What did Tom say about me?", "Was hat Tom über mich gesagt?"])
+def test_t63_what_others_said_about_the_asker_is_found_by_their_name(db: Database, scope: Scope, question: str) -> None:
+    chatter = [("Tom", f"the {each} was fine today") for each in ("lake", "train", "soup", "film", "choir", "market")]
+    talked(db, scope, [("Ann", "Hello!"), ("Tom", "Ann broke her arm skiing."), *filler(9), *chatter * 4], ago(days=3))
+    asked = replace(scope, conversation="tg/1", participant="tg/ann")
+    assert "Ann broke her arm skiing." in {hit["snippet"] for hit in explain(db, asked, query=question)[0]}
+
+
 @pytest.mark.parametrize(("question", "speakers"), [
     ("What did I say 3 days ago?", {"Ann"}), ("Was habe ich vor 3 Tagen gesagt?", {"Ann"}),
     ("What did we talk about 3 days ago?", {"Ann", "Tom"}), ("What did I tell you 3 days ago?", {"Ann", "Tom"}),
