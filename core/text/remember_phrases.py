@@ -41,16 +41,20 @@ _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "permits", THAT_WISH, THAT_RULE, "wishes")
 _ENDING = ("stops", "endings")
 _RULED_BY = {"wishes": "not_wishes", **dict.fromkeys(_BEGUN[1:-1], "not_endings")}
-_PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks", "vague", "synonyms", "adverbs")
+_PARTS = (
+    "polite", "lasting", "single", "stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks", "vague",
+    "synonyms", "adverbs",
+)  # fmt: skip
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, MEDICAL, DOUBTS, THAT_NAME)
-"""wishes: begin a standing instruction. endings: revoke it. returns: revoke it; with a name, ask for the name again.
-stops: revoke an instruction, unless it has a word of `stays`, which forbids something or is about the person.
-permits: revoke one that forbids the same thing, or has another value of its topic. narrows: precede the only part to
-revoke. joins: join a fact to a wish. ands: join a wish about health or diet to a sentence. instead: precede a former
-name. leads: may precede all these phrases. openings: have no content. asks: begin a question or a task. vague: words
-that name nothing to revoke. synonyms: each phrase has words for one thing. adverbs: may be inside a fact. The others
-exclude a sentence: ruled_out from all statements, not_wishes from instructions, not_endings from revoking, not_facts
-from facts and tastes. fiction excludes the sentence and all that follow.
+"""wishes: begin a standing instruction; behind a phrase of `polite`, such as `could you`, only in a sentence with one
+of `lasting` and none of `single`, which is about one answer. endings: revoke it. returns: revoke it; with a name,
+ask for the name again. stops: revoke an instruction, unless it has a word of `stays`, which forbids something or is
+about the person. permits: revoke one that forbids the same thing, or has another value of its topic. narrows:
+precede the only part to revoke. joins: join a fact to a wish. ands: join a wish about health or diet to a sentence.
+instead: precede a former name. leads: may precede all these phrases. openings: have no content. asks: begin a
+question or a task. vague: words that name nothing to revoke. synonyms: each phrase has words for one thing. adverbs:
+may be inside a fact. The others exclude a sentence: ruled_out from all statements, not_wishes from instructions,
+not_endings from revoking, not_facts from facts and tastes. fiction excludes the sentence and all that follow.
 """
 
 Phrases = Mapping[str, Sequence[str]]
@@ -430,11 +434,20 @@ def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: 
     leads = tuple(phrases.get("leads", ()))
     if group != "explicit":
         leads += tuple(each.rstrip("?") for each in phrases.get("explicit", ()) if not each.startswith("*"))
+    if group == "wishes" and _asks_lasting(clauses, phrases, leads):
+        leads, stated = (*leads, *phrases["polite"]), clauses
     return any(
         _follows(" ".join(pieces[at:]), phrases.get(group, ()), leads, is_asked)
         for is_asked, pieces in ((False, stated), (True, clauses))
         for at in range(len(pieces))
     )
+
+
+def _asks_lasting(clauses: Sequence[str], phrases: Phrases, leads: Sequence[str]) -> bool:
+    """Return whether a sentence asks politely, and not for one answer: `could you please not use emojis?`"""
+    polite, whole = phrases.get("polite", ()), " ".join(clauses)
+    is_polite = any(_follows(" ".join(clauses[at:]), polite, leads) for at in range(len(clauses)))
+    return is_polite and _holds(whole, phrases["lasting"]) and not _holds(whole, phrases["single"])
 
 
 def is_request(text: str | None, known: Sequence[Phrases]) -> bool:
