@@ -93,7 +93,9 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
         about = ""
     forbids, both = bool(find_values(text, ("stays",), own)), ending.topics.intersection(topics)
     if ending.is_permit and not forbids:  # `you can write more` ends `be brief`, and not `be brief and friendly`
-        return not find_values(ending.text, both, ending.phrases) <= find_values(text, both, own)
+        held, values = find_values(text, both, own), find_values(ending.text, both, ending.phrases)
+        bare = [_leave_vague(each, ending.phrases, ()).strip() for each in values]  # `english` of `english please`
+        return not all(any(each in value for value in held) for each in bare)
     topics = set(topics) - {MEDICAL}
     if ending.topics and not ending.is_stop and topics:  # `I eat fish again` ends `I am vegetarian`
         return not ending.topics.isdisjoint(topics)

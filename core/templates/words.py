@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..base import logs, resources
+from ..base.patterns import lazy_pattern
 from ..base.yaml_text import read_value
 from ..config import Settings
 from ..text.languages import likely_languages
@@ -22,6 +23,8 @@ LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt")
 """Languages with phrases that are written in Latin script; other languages are recognised by their script."""
 _BY_SCRIPT = ("ja", "ru", "zh")
 REFUSED = "refused.yaml"
+_AMBIGUOUS = lazy_pattern(r"(?i)\bim\b")
+"""A German word, and `I'm` in chats: it tells no language."""
 
 
 def _read(name: str, templates_dir: str | Path | None, parse: Callable[[str], Words]) -> Words | None:
@@ -48,7 +51,7 @@ def _warn(file: str, changed: tuple[int, int], error: str) -> None:  # noqa: ARG
 
 def phrases_for(text: str, settings: Settings) -> tuple[Phrases, ...]:
     """Return the phrases of each language that a text may be in; of all languages if that is unclear."""
-    return _load_each(likely_languages(text, (*settings.languages, *LANGUAGES)), settings)
+    return _load_each(likely_languages(_AMBIGUOUS.sub("", text), (*settings.languages, *LANGUAGES)), settings)
 
 
 def phrases_by_language(groups: Collection[str], settings: Settings) -> tuple[tuple[str, tuple[str, ...]], ...]:

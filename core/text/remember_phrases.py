@@ -234,11 +234,13 @@ def _cut_joined(sentence: str, known: Sequence[Phrases]) -> list[str]:
             clause = [phrase_form(_CLAUSES.split(after)[0])]
             if not any(_begins(group, clause, clause, phrases) for group in ("wishes", "endings")):
                 continue
-            is_new_state = is_joined or "endings" in _groups_of(before, phrases, ("endings",))
-            is_own = is_new_state and _holds(clause[0], phrases.get(HEALTH, ()))
-            is_own = is_own or (not is_conditional and _are_apart(before, after, phrases))
+            stated = _groups_of(before, phrases, ("wishes", "endings"))
+            ended, ends = "endings" in stated, "wishes" in stated and _begins("endings", clause, clause, phrases)
+            is_own = (is_joined or ended or ends) and _holds(clause[0], phrases.get(HEALTH, ()))
+            is_own = is_own or (not is_conditional and (ended or _are_apart(before, after, phrases)))
             if is_own and "explicit" not in _groups_of(before, phrases, ("explicit",)):
-                return [before, *_cut_joined(after, known)]
+                parts = _cut_joined(after, known)
+                return [*parts, before] if ends and not ended else [before, *parts]  # `vegetarian, no longer vegan`
     return [sentence]
 
 
