@@ -55,7 +55,8 @@ def read_instructions(
             _list_topics(each, known),
             "wishes" in each.groups, not each.groups.isdisjoint(_GROUPS[1:]),
             THAT_NAME in each.groups, "stops" in each.groups, "permits" in each.groups,
-            THAT_WISH in each.groups, THAT_RULE in each.groups, known, partial(phrases_for, settings=settings),
+            THAT_WISH in each.groups, THAT_RULE in each.groups, bool(settings.server_in_direct), known,
+            partial(phrases_for, settings=settings),
         )
         for each in statements
         if each.groups.intersection(_GROUPS)

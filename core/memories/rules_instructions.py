@@ -59,6 +59,8 @@ class Instruction:
     """Whether it cancels what the message before it asked, as in `scrap that`."""
     means_newest: bool = False
     """Whether it cancels the newest instruction, as in `forget that rule`."""
+    sees_servers: bool = False
+    """Whether a direct chat sees the instructions given in the person's servers (SERVER_IN_DIRECT)."""
     phrases: Sequence[Phrases] = field(default=(), compare=False, repr=False)
     """Phrases of the languages of the text."""
     find_phrases: Callable[[str], Sequence[Phrases]] = field(default=lambda _: (), compare=False, repr=False)

@@ -1,6 +1,6 @@
 """Standing instructions (table memories, kind `instruction`), stored in the transaction of their message."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -17,7 +17,7 @@ from ..database import rows
 from ..database.compiled import FIRST, CompiledStatement, Kind, Shape, hide_from_index
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import chat_history_cache, memories, participants
+from ..database.schema import audiences, chat_history_cache, memories, participants
 from ..database.sources import MEMORIES
 from ..index import indexed
 from ..scope import Scope
@@ -103,27 +103,18 @@ def _record(
         places.update(table_conversations.list_seen(connection, scope.persona, place.facts))
     for key in sorted((each, people) for each in places):
         if key not in holding:
-            holding[key] = _read_in_force(connection, scope.persona, *key)
+            holding[key] = _read_in_force(connection, scope.persona, [key[0]], key[1])
     items = holding[place.audience_id, people]
     if not instruction.topics and any(is_other_name(instruction, one.text, one.topics) for one in items):
         instruction = replace(instruction, topics=frozenset({"name"}))
         memory = replace(memory, metadata={"topics": ["name"]})
     if instruction.ends:
-        held = [item for each in places for item in holding[each, people]]
-        held = [item for item in held if _is_older(item, memory)]
-        ended = [item for item in held if takes_back(instruction, item.text, item.topics)]
-        allowed = [item for item in ended if not is_narrower(instruction, item.text, item.topics)]
-        is_beside, ended = ended != allowed, allowed
-        ended = ended or _list_meant(connection, scope, people, instruction, memory, held)
-        by = next((each for each in memory.source_message_ids or () if isinstance(each, int)), None)
-        if by is not None:
-            mine = (_C.persona_id == scope.persona, _C.audience_id.in_(places), _whose(_C, people))
-            _note_ending(connection, db, instruction, by, (*mine, _C.kind == INSTRUCTION, _C.timestamp <= memory.at))
-        _hide(connection, db, scope.persona, ended, archived_at=db.clock(), superseded_by=by)
-        for each in places:
-            holding[each, people][:] = [item for item in holding[each, people] if item not in ended]
-        if ended or not (instruction.begins or is_beside):
-            notes = ("it took an earlier instruction back",) if ended else ()
+        is_ended, is_beside = _end(connection, db, scope, people, places, instruction, memory, holding)
+        if _ends_in_server(connection, scope.persona, place, people, places, instruction, memory):
+            instruction = replace(instruction, ends=False)  # kept here, as the server's prompts must not change
+            memory = replace(memory, metadata={"topics": sorted(instruction.topics)})
+        elif is_ended or not (instruction.begins or is_beside):
+            notes = ("it took an earlier instruction back",) if is_ended else ()
             return WriteResult(False, None, "unchanged", notes=notes)
     seen = (item for item in items if item.local_only <= place.local_only)
     same = next((item for item in seen if content_digest(item.text) == memory.digest), None)
@@ -144,6 +135,56 @@ def _record(
     topics = tuple(sorted(instruction.held_topics))
     items.append(KeptItem(row_id, instruction.text, topics, memory.at, local_only=int(place.local_only)))
     return WriteResult(True, row_id, notes=memory.notes)
+
+
+def _ends_in_server(
+    connection: Connection,
+    persona: str,
+    place: table_conversations.AudienceRow,
+    people: Sequence[str],
+    places: Collection[int],
+    instruction: Instruction,
+    memory: NewMemory,
+) -> bool:
+    """Return whether a sentence of a direct chat cancels an instruction that this chat sees of a server."""
+    if not instruction.sees_servers or place.facts is None or place.facts.direct_person is None:
+        return False
+    a = audiences.c
+    servers = select(a.audience_id).where(a.persona_id == persona, a.kind == "server", a.audience_id.not_in(places))
+    items = _read_in_force(connection, persona, servers, people)
+    return any(
+        _is_older(item, memory)
+        and takes_back(instruction, item.text, item.topics)
+        and not is_narrower(instruction, item.text, item.topics)
+        for item in items
+    )
+
+
+def _end(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    people: tuple[str, ...],
+    places: Collection[int],
+    instruction: Instruction,
+    memory: NewMemory,
+    holding: Holding,
+) -> tuple[bool, bool]:
+    """End what a sentence cancels; return whether it cancels anything, and whether it stands beside a wider ban."""
+    held = [item for each in places for item in holding[each, people]]
+    held = [item for item in held if _is_older(item, memory)]
+    ended = [item for item in held if takes_back(instruction, item.text, item.topics)]
+    allowed = [item for item in ended if not is_narrower(instruction, item.text, item.topics)]
+    is_beside, ended = ended != allowed, allowed
+    ended = ended or _list_meant(connection, scope, people, instruction, memory, held)
+    by = next((each for each in memory.source_message_ids or () if isinstance(each, int)), None)
+    if by is not None:
+        mine = (_C.persona_id == scope.persona, _C.audience_id.in_(places), _whose(_C, people))
+        _note_ending(connection, db, instruction, by, (*mine, _C.kind == INSTRUCTION, _C.timestamp <= memory.at))
+    _hide(connection, db, scope.persona, ended, archived_at=db.clock(), superseded_by=by)
+    for each in places:
+        holding[each, people][:] = [item for item in holding[each, people] if item not in ended]
+    return bool(ended), is_beside
 
 
 def _note_ending(connection: Connection, db: Database, instruction: Instruction, by: int, here: Sequence[Any]) -> None:
@@ -193,8 +234,8 @@ def _list_identities(connection: Connection, persona: str, participant: str | No
     return tuple(sorted({participant, *linked}))
 
 
-def _read_in_force(connection: Connection, persona: str, audience_id: int, people: Sequence[str]) -> list[KeptItem]:
-    mine = (_C.persona_id == persona, _C.audience_id == audience_id, _whose(_C, people), *match_in_force(INSTRUCTION))
+def _read_in_force(connection: Connection, persona: str, audience_id: Any, people: Sequence[str]) -> list[KeptItem]:
+    mine = (_C.persona_id == persona, _C.audience_id.in_(audience_id), _whose(_C, people), *match_in_force(INSTRUCTION))
     return [read_item(row) for row in connection.execute(select(*KEPT_ITEM).where(*mine).order_by(_C.timestamp, _C.id))]
 
 
@@ -222,7 +263,7 @@ def restore_instruction(connection: Connection, db: Database, persona: str, row:
     """Restore an archived instruction that the caller has locked; it replaces those on the same topics."""
     topics = _read_topics(row.metadata)
     people = _list_identities(connection, persona, row.participant_key)
-    there = _read_in_force(connection, persona, row.audience_id, people)
+    there = _read_in_force(connection, persona, [row.audience_id], people)
     replaced = [each for each in there if replaces(topics, each.topics)]
     _hide(connection, db, persona, replaced, superseded_by=row.id)
     _hide(connection, db, persona, [row], archived_at=None, superseded_by=None)

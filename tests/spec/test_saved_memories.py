@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import text as sql_text
 
 from core import chat_history_cache, conversations, lifelong
-from core.chat_history_cache import edit_chat_message, save_message
+from core.chat_history_cache import edit_chat_message, save_chat_message, save_message
 from core.config import Settings
 from core.conversations import add_recent_conversation, get_system_prompt_with_memory, load_memory, saved
 from core.conversations.section_saved import choose_saved
@@ -551,6 +551,25 @@ def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_it
     assert "Call me Jo" in shown(stage, DIRECT)
     stage.say("I'm not vegan anymore", DIRECT, minutes=30)  # of what is not seen there, nothing is changed
     assert listed(stage, HERE) == ["I am vegan"]
+
+
+def test_f12_what_ends_in_a_direct_message_holds_there_and_not_in_the_server(stage: Stage) -> None:
+    """With SERVER_IN_DIRECT a direct message followed the room's `no emojis` after `you can use emojis again`."""
+    room = {"path": "tg/44", "scope": stage.scope(server="s1")}
+    for n, text in enumerate(("Please never use emojis", "I'm allergic to nuts", "Never mention my boat")):
+        stage.say(text, HERE, minutes=50 - n, server="s1")
+    given = shown(stage, DIRECT, SERVER_IN_DIRECT=True)
+    assert given == shown(stage, **room) and len(given) == 3
+    asking = {**call(stage, DIRECT), "settings": Settings(server_in_direct=True)}
+    for text in ("You can use emojis again", "Tables are fine again"):
+        save_chat_message(DIRECT, text, "Ann", "ann", NOW - 30 * MINUTE, **asking)
+    assert shown(stage, **room) == given
+    held = shown(stage, DIRECT, SERVER_IN_DIRECT=True)
+    assert held == ["Never mention my boat", "You can use emojis again", "I'm allergic to nuts"]
+    stage.say("No emojis after all, please", DIRECT, minutes=10)
+    assert "You can use emojis again" not in shown(stage, DIRECT, SERVER_IN_DIRECT=True)
+    save_chat_message(DIRECT, "Emojis are fine again", "Ann", "ann", NOW - 9 * MINUTE, **asking)
+    assert shown(stage, DIRECT, SERVER_IN_DIRECT=True)[1] == "Emojis are fine again"
 
 
 @pytest.mark.engines()
