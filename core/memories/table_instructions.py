@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, func, or_, select, update
+from sqlalchemy import Connection, Integer, Select, bindparam, func, or_, select, update
 
 from ..access import table as audience_table
 from ..access import table_conversations
@@ -234,8 +234,10 @@ def _list_identities(connection: Connection, persona: str, participant: str | No
     return tuple(sorted({participant, *linked}))
 
 
-def _read_in_force(connection: Connection, persona: str, audience_id: Any, people: Sequence[str]) -> list[KeptItem]:
-    mine = (_C.persona_id == persona, _C.audience_id.in_(audience_id), _whose(_C, people), *match_in_force(INSTRUCTION))
+def _read_in_force(
+    connection: Connection, persona: str, places: Sequence[int] | Select[tuple[int]], people: Sequence[str]
+) -> list[KeptItem]:
+    mine = (_C.persona_id == persona, _C.audience_id.in_(places), _whose(_C, people), *match_in_force(INSTRUCTION))
     return [read_item(row) for row in connection.execute(select(*KEPT_ITEM).where(*mine).order_by(_C.timestamp, _C.id))]
 
 
