@@ -31,7 +31,9 @@ ASKED_FOR = ("standing_wishes", "saved_memories")
 RECAPS = (INJECTED, "message_recaps")
 """Texts whose lines stay apart, and whose end is the most important."""
 SHARE = 4
-"""Divisor of the limit: newest chat lines, ASKED_FOR lists, running recap and each single item get up to a quarter."""
+"""Divisor of the limit: newest chat lines, ASKED_FOR lists, running recap and each single item get up to a quarter.
+
+The running recap also gets room that is left."""
 MEMORY_SHARE = 0.8
 """Share of the limit that matching memories get before other lists."""
 NEWEST_SHARE, LINE_SHARE = 16, 48
@@ -175,7 +177,8 @@ def fit_items(
             items[n] = part
             return [*kept, n]
     for n in kept if room > LEAST_PART else ():  # the room that is left goes to the items that were shortened
-        most = min(items[n].size + room, quarter)
+        most = items[n].size + room
+        most = most if items[n].section == INJECTED else min(most, quarter)
         if items[n].size >= min(whole[n].size, most):
             continue
         grown = whole[n] if whole[n].size <= most else cut(n, most)

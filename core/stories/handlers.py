@@ -39,6 +39,7 @@ from ..text.sizes import Counter, to_json
 from . import rules_running, rules_scenes, table_running
 from .calls import StoryCall, choose_counter
 from .refresh import left_out, refresh_within
+from .rules_recaps import limit_tokens
 from .rules_running import CoveredScene, RecapPlan
 from .rules_scenes import BEFORE_ALL, BreakLimits
 from .scenes import SCENE_RECAP, Layout, make_break, queue_recap, queue_running, queue_running_if_kept, read_layout
@@ -380,6 +381,8 @@ def _write_scene(task: Task, lines: Sequence[Line]) -> str:
     return "\n".join(filter(None, (task.ask_text("scene_recap.txt.j2", messages=piece) for piece in pieces)))
 
 
+WORDS_PER_TOKEN, LEAST_WORDS = 0.6, 100
+"""Share of a recap's limit in tokens that a model is told in words, and minimum number of these words."""
 EXTRACT_CHARS = 600
 """A scene's recap up to this length enters an extract whole."""
 
@@ -435,12 +438,16 @@ def _write_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
     if task.model is None:
         return _extract_story(previous, added)
     room = task.room // 2  # for the recap so far, whose oldest sentences are dropped first
+    settings = task.settings
+    shown_tokens = limit_tokens(settings.running_recap_context_limit, "percent", settings.context_tokens)
+    words = max(LEAST_WORDS, int(shown_tokens * WORDS_PER_TOKEN))
     entries = [{**({"name": scene.name} if scene.name else {}), "recap": scene.recap} for scene in added]
     text = previous
     for piece in cut_pieces(entries, "recap", task.count, max(1, task.room - room)):
         shown, _ = fit_text(text, lambda part: task.count(part) <= room)
         before = {"recap": shown} if shown else None
-        text = task.check(task.ask_text("running_scene_recap.txt.j2", previous=before, scenes=piece), shown)
+        answer = task.ask_text("running_scene_recap.txt.j2", previous=before, scenes=piece, words=words)
+        text = task.check(answer, shown)
     return text
 
 

@@ -113,6 +113,7 @@ def test_s29_bulk_then_incremental_then_anew_from_the_version_before(story: Stor
     (v0,) = story.storage()["versions"]
     assert numbers(v0) == (2, 1, 0, 20)
     assert "Scene to 30." not in model.asked[0] and "Recap up to now" not in model.asked[0]
+    assert "at most 736 words" in model.asked[0], "15 % of 8,192 tokens, in words"
     # a version and a new scene
     assert combine(story, model) == [("completed", "")]
     v1 = story.storage()["versions"][1]
