@@ -42,7 +42,7 @@ from .ranking.rows import (
     newest_first,
     without_many_contexts,
 )
-from .ranking.weights import FULL_SHARE
+from .ranking.weights import EARLIER, FULL_SHARE
 from .resolve import Search
 from .table import Repeated, list_repeated
 
@@ -245,7 +245,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     if asked.question.wants_list and limit > FEW_HITS:
         most_contexts = min(most_contexts, max(0, limit - sum([not c.context for c in best])))
     spaced = without_many_contexts(relevance.space_rows([c for c in best if c.tier < FILLING]), most_contexts)
-    if search.query.earlier:  # words of the turns before are too vague to put rows next to a match before matches
+    if _is_led_by_earlier(search, asked):  # too vague to put rows next to a match before matches
         spaced.sort(key=attrgetter("context"))
     spaced = _place_kept(spaced, limit)
     filling = [c for c in best if c.tier >= FILLING]
@@ -256,6 +256,13 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     own = [c.reasons.get("own", 0.0) for c in spaced]
     chosen = choose(spaced, limit, spaced[own.index(max(own))] if own else None)  # the best own words always stay
     return sorted([*chosen, *filling], key=lambda c: max(c.tier, FILLING - 1))[:limit]
+
+
+def _is_led_by_earlier(search: Search, asked: RankingQuery) -> bool:
+    """Return whether a word of the turns before is rarer than all of the question's own: `Where does she live?`"""
+    weights = [(term.text in search.query.earlier, n) for term, n in zip(asked.terms, asked.weights, strict=True)]
+    earlier = max((weight for is_earlier, weight in weights if is_earlier), default=0.0)
+    return earlier > EARLIER * max((weight for is_earlier, weight in weights if not is_earlier), default=0.0)
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
