@@ -31,7 +31,8 @@ from .rules import Spoken
 
 __all__ = ["TranscriptSaved", "save_transcript"]
 
-MOST_LINES = 1000
+MOST_LINES, LEAST_STORED = 1000, 200
+"""Maximum number of lines of a list, and minimum number of stored lines with which it is compared."""
 ANSWER_WITHIN = timedelta(minutes=10)
 """Time in which a repeated line is taken as waiting for its answer; later it is stored as a new line."""
 ALONE = "after "
@@ -183,7 +184,7 @@ class _Transcript:
 
     def _read_stored(self) -> list[Line]:
         call, viewer = self._call, load_viewer(self._call)
-        most = min(2 * MOST_LINES, max(50, 4 * len(self._lines)))
+        most = min(2 * MOST_LINES, max(LEAST_STORED, 4 * len(self._lines)))
         # a front end may send an answer again that was withdrawn since
         kinds: dict[str, Any] = {"conversation": call.scope.conversation, "local": True, "withdrawn": True}
         return table_lines.read_newest(call.db, call.persona, viewer.audiences, most, **kinds)
@@ -199,14 +200,24 @@ class _Transcript:
         )
 
     def _find_cut(self) -> set[int | None]:
-        """Return the indexes of stored lines of an abandoned branch: another line replaced its first line."""
-        cut = set[int | None]()
-        for before, index in pairwise(self._matches if self._is_named else []):
-            if before is not None and index is not None and index > before + 1:
-                line, first = self._stored[index], self._stored[before]
-                if line.message_id == rules.make_message_id(str(first.row_id), line.role, line.text):
-                    cut.update(range(before + 1, index))
-        return cut
+        """Return the indexes of stored lines of abandoned branches: the last stored line of the list follows others."""
+        kept = {each for at, each in enumerate(self._matches) if each is not None and at not in self._changed}
+        cut, index = set[int | None](), max(kept, default=0) if self._is_named else 0
+        while index > 0:
+            before = self._find_preceding(index)
+            cut.update(range(before + 1, index))
+            index = before
+        return cut - kept
+
+    def _find_preceding(self, index: int) -> int:
+        """Return the index of the line that a line followed in its list; if unknown, of the stored line above it."""
+        line, above = self._stored[index], self._stored[index - 1]
+        if line.message_id == rules.make_message_id(str(above.row_id), "answer", ""):
+            return index - 1
+        for before in range(index - 1, -1, -1) if (line.message_id or "").startswith(rules.ID_PREFIX) else ():
+            if line.message_id == rules.make_message_id(str(self._stored[before].row_id), line.role, line.text):
+                return before
+        return index - 1
 
     def _find_answered(self, at: int) -> int | None:
         """Return the stored index of line `at`, or if that line is new, of the line before it; None if unknown."""

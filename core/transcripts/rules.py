@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 LineRole = Literal["user", "persona"]
+ID_PREFIX = "list-"
 Matches = list[int | None]
 """For each line of a list the index of a stored line, in rising order, or None."""
 
@@ -127,4 +128,4 @@ def _pair_answer(lines: list[Spoken], matches: Matches, stored: list[Spoken], is
 
 def make_message_id(before: str, role: str, text: str) -> str:
     """Return the id of a new line. It depends on the line before it, so two requests store the line once."""
-    return "list-" + hashlib.sha256(f"{before}\x00{role}\x00{text}".encode("utf-8", "replace")).hexdigest()[:40]
+    return ID_PREFIX + hashlib.sha256(f"{before}\x00{role}\x00{text}".encode("utf-8", "replace")).hexdigest()[:40]

@@ -107,6 +107,29 @@ def test_r17_in_a_named_conversation_the_first_line_alone_is_answered_anew_or_sa
     assert lines(db, whole) == ["a", "E", "c", "D"] and lines(db, single) == ["a", "B", "c", "D", "a", "E"]
 
 
+def test_r17_an_abandoned_branch_stays_out_until_its_lines_are_sent_again(db: Database) -> None:
+    """A story rolled back by two turns told the old ones as memories, once the new ones had left the list."""
+    scope = Scope("iris", "web/ann/7", "web/ann", privacy="separate")
+
+    def play(*texts: str) -> list[str]:
+        for at in range(1, len(texts) + 1, 2):
+            transcripts.save_transcript(chat(*texts[:at]), texts[at], db=db, scope=scope)
+            db.clock.forward(seconds=1)  # type: ignore[attr-defined]
+        return list(texts)
+
+    def replaced(*texts: str) -> set[str]:
+        found = transcripts.find_replaced(chat(*texts), db=db, scope=scope)
+        return {row.message_text for row in rows_of(db, CHAT.table, "iris") if row.id in found}
+
+    start, old, new = ["camp", "fire"], ["climb", "You fall!", "healer", "Runa"], ["walk", "gate"]
+    play(*start, *old)
+    said = play(*start, *new, *[f"{'mile' if n % 2 else 'stone'} {n}" for n in range(40)])
+    assert replaced(*said, "go on") == replaced(*said[-5:], "go on") == set(old)
+    assert not replaced(*start, *old, "go on") & set(old), "the old branch is played again"
+    said = play(*start, *old, "limp", "slow", *[f"{'rain' if n % 2 else 'wind'} {n}" for n in range(20)])
+    assert not replaced(*said[-5:], "go on") & {*start, *old} and set(new) <= replaced(*said[-5:], "go on")
+
+
 def test_r17_several_at_once_store_one_turn(db: Database) -> None:
     run_at_once([lambda: transcripts.save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN)] * 6)
     assert lines(db) == ["a", "b", "c", "d"]
