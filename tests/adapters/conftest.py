@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from core import Scope, open_database
 from core.database.engine import Database
-from core.db import open_database
-from core.scope import Scope
 
 os.environ.setdefault("OPENAI_AGENTS_DISABLE_TRACING", "1")  # nothing is sent to anybody
 _personas = itertools.count(1)

@@ -6,14 +6,12 @@ import discord
 
 BOT, ANN, BEA = 990000000000000099, 700000000000000007, 800000000000000008
 VIEW = str(1 << 10)
+NAMES = {BOT: "iris", ANN: "ann", BEA: "bea"}
 
 
 def user(number: int, name: str) -> dict[str, Any]:
     return {"id": str(number), "username": name, "discriminator": "0", "avatar": None, "global_name": name.title(),
             "bot": number == BOT}  # fmt: skip
-
-
-NAMES = {BOT: "iris", ANN: "ann", BEA: "bea"}
 
 
 class World:

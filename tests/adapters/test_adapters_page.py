@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
+from core import open_database, search_memories
 from core.calls.defaults import configure
-from core.db import open_database
-from core.synth_core_memory import search_memories
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8") if (ROOT / "docs").exists() else ""

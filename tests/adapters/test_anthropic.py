@@ -12,12 +12,9 @@ pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
 
 from anthropic.lib.tools import ToolError
 
-from core import lifelong, privacy
+from core import Scope, forget, lifelong, privacy, search_memories
 from core.adapters.anthropic import AsyncMemoryTool, MemoryTool
 from core.database.engine import Database
-from core.forgetting import forget
-from core.scope import Scope
-from core.synth_core_memory import search_memories
 from tests.adapters.servers import answering
 
 

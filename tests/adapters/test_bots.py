@@ -21,6 +21,9 @@ from core.errors import MessageError
 from core.scope import Scope
 from tests.adapters.discord_world import ANN, BEA, BOT, World
 
+PEOPLE = {"id": 7, "is_bot": False, "first_name": "Ann", "last_name": "Lee", "username": "ann"}
+GROUP = {"id": -100, "type": "supergroup", "title": "Tea", "is_forum": True}
+
 
 @pytest.fixture
 def world() -> World:
@@ -99,18 +102,12 @@ def test_r33_edits_and_deletions_on_discord_reach_the_line(world: World, db: Dat
 # Telegram
 
 
-PEOPLE = {"id": 7, "is_bot": False, "first_name": "Ann", "last_name": "Lee", "username": "ann"}
-
-
 def telegram(text: str | None = "hi", kind: str = "message", **more: Any) -> Update:
     message = {"message_id": 5, "date": 1_773_144_000, "chat": {"id": 7, "type": "private", "first_name": "Ann"},
                "from": PEOPLE, **({} if text is None else {"text": text}), **more}  # fmt: skip
     made = Update.de_json({"update_id": 1, kind: message}, None)
     assert made is not None
     return made
-
-
-GROUP = {"id": -100, "type": "supergroup", "title": "Tea", "is_forum": True}
 
 
 def test_r33_a_telegram_update_says_where_and_how_private(db: Database) -> None:

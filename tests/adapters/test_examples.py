@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from starlette.responses import JSONResponse
 
+from core import Scope, open_database
 from core.calls.defaults import configure
 from core.chat_history_cache import load_chat_history, save_chat_message
-from core.db import open_database
 from core.privacy import list_privacy, set_privacy
-from core.scope import Scope
 from tests.adapters.servers import Telegram, answering
 from tests.package_modules import load_example
 from tests.spec.proxy_world import ModelServer, serving, whole

@@ -10,12 +10,10 @@ pytest.importorskip("langgraph", reason="the extra langgraph is not installed")
 
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
+from core import Scope, build_json_prompt, forget, use_scope
 from core.adapters.langgraph import Store
 from core.database.engine import Database
 from core.errors import MessageError
-from core.forgetting import forget
-from core.prompt_engine import build_json_prompt
-from core.scope import Scope, use_scope
 
 
 @pytest.fixture

@@ -13,12 +13,11 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import ChatMessage, MockLLM
 from llama_index.core.memory import InsertMethod, Memory
 
+from core import Scope, insert_memory
 from core.adapters.llama_index import MemoryBlock
 from core.chat_history_cache import load_chat_history
 from core.database.engine import Database
-from core.db import insert_memory
 from core.prompt.message_lines import HEAD
-from core.scope import Scope
 
 
 def said(role: str, text: str) -> ChatMessage:

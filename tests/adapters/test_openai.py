@@ -8,18 +8,19 @@ import openai
 import pytest
 from starlette.responses import JSONResponse
 
+from core import Memory, Scope, insert_memory, open_database
 from core.adapters.openai import remember
 from core.adapters.recall import build_recall
 from core.chat_history_cache import load_chat_history
 from core.database.engine import Database
-from core.db import insert_memory, open_database
 from core.errors import MessageError, StoreReadError
-from core.memory import Memory
-from core.scope import Scope
 from tests.spec.proxy_world import ModelServer, respond, serving
 
 CAT = "My cat is called Tofu."
 QUESTION = "Who is my cat?"
+TURN = [("user", QUESTION), ("persona", "Tofu is your cat.")]
+MESSAGES: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
+SAID: dict[str, Any] = {"model": "tiny", "messages": MESSAGES}
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +56,6 @@ def client(server: tuple[ModelServer, str]) -> Iterator[Any]:
 def lines(db: Database, user: str = "ann") -> list[tuple[str, str]]:
     scope = Memory(db, persona="iris").scope(user)
     return [(each["role"], each["text"]) for each in load_chat_history(f"web/{user}", 99, db=db, scope=scope)]
-
-
-TURN = [("user", QUESTION), ("persona", "Tofu is your cat.")]
-MESSAGES: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
-SAID: dict[str, Any] = {"model": "tiny", "messages": MESSAGES}
 
 
 def ask(client: Any, dialect: str, stream: bool) -> str:

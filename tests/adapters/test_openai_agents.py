@@ -11,17 +11,19 @@ pytest.importorskip("agents", reason="the extra openai-agents is not installed")
 from agents import Agent, RunConfig, Runner
 from agents.testing import ScriptedModel
 
-from core import privacy
+from core import Scope, build_json_prompt, forget, insert_memory, privacy, search_memories
 from core.adapters import recall
 from core.adapters.openai_agents import ITEM, Session
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database.engine import Database
-from core.db import insert_memory
 from core.errors import StoreReadError
-from core.forgetting import forget
-from core.prompt_engine import build_json_prompt
-from core.scope import Scope
-from core.synth_core_memory import search_memories
+
+CALL = {"type": "function_call", "name": "weather", "arguments": '{"city": "Ulm"}', "call_id": "c1"}
+OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "rain in Ulm"}
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]}
+ANSWER = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+          "content": [{"type": "output_text", "text": "It rains.", "annotations": [], "logprobs": []}]}  # fmt: skip
+IMAGE = {"role": "user", "content": [{"type": "input_image", "image_url": "data:,x", "detail": "auto"}]}
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:
@@ -40,14 +42,6 @@ def session(db: Database, scope: Scope) -> Session:
 
 def said(role: str, text: str) -> dict[str, Any]:
     return {"role": role, "content": text}
-
-
-CALL = {"type": "function_call", "name": "weather", "arguments": '{"city": "Ulm"}', "call_id": "c1"}
-OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "rain in Ulm"}
-REASONING = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]}
-ANSWER = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
-          "content": [{"type": "output_text", "text": "It rains.", "annotations": [], "logprobs": []}]}  # fmt: skip
-IMAGE = {"role": "user", "content": [{"type": "input_image", "image_url": "data:,x", "detail": "auto"}]}
 
 
 def test_r29_items_stay_in_order_and_whole_whatever_they_are(session: Session) -> None:

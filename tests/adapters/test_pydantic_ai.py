@@ -14,14 +14,12 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel as AnyModel
 
+from core import Scope, forget, insert_memory
 from core.adapters.pydantic_ai import Memory
 from core.calls import defaults
 from core.chat_history_cache import load_chat_history
 from core.database.engine import Database
-from core.db import insert_memory
 from core.errors import MessageError
-from core.forgetting import forget
-from core.scope import Scope
 
 
 class Asked:

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from core import lifelong, privacy, values
+from core import Scope, lifelong, privacy, values
 from core.database.engine import Database
 from core.errors import MessageError
-from core.scope import Scope
 from core.values import NewValue, RefusedError, StoredValue, open_values
 from tests.store.world import run_at_once
 

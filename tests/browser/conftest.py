@@ -16,6 +16,7 @@ from tests.store.world import open_db
 
 ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
              "--disable-background-networking", "--disable-component-update", "--disable-sync")  # fmt: skip
+Window = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +55,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with serving(create_app(db=db, settings=stage.SETTINGS)) as address:
         yield Site(address, db, ids)
     db.close()
-
-
-Window = Callable[..., Any]
 
 
 @pytest.fixture

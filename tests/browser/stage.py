@@ -5,10 +5,9 @@ import random
 from datetime import timedelta
 from typing import Any
 
-from core import ai_diary, chat_history_cache, jobs, lifelong, relationships, stories, synth_tagging
+from core import ai_diary, chat_history_cache, insert_memory, jobs, lifelong, relationships, stories, synth_tagging
 from core.config import Settings
 from core.database.engine import Database
-from core.db import insert_memory
 from core.jobs.table import end
 from core.scope import Scope
 from tests.store.world import NOW, Clock

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from core import lifelong, privacy, relationships, tokens
-from core.scope import Scope
+from core import Scope, lifelong, privacy, relationships, tokens
 from tests.browser import stage
 from tests.browser.checks import OVERFLOW, look_at, tab_through
 from tests.browser.conftest import Site, Window
@@ -27,6 +26,9 @@ SCREENS = {
     "person": f"people/one?{IRIS}&key=discord/jonas", "no page": f"nothing/here?{IRIS}", "upkeep": f"upkeep?{IRIS}",
     "programs": f"programs?{IRIS}", "why": f"why?{IRIS}", "refused": f"memory?{IRIS}&min_importance=7",
 }  # fmt: skip
+LOOKS = ((1280, 800, "light"), (1280, 800, "dark"), (390, 844, "light"), (390, 844, "dark"))
+PICTURES = os.environ.get("PAGE_PICTURES", "")
+"""A folder for four pictures of each screen, for people to look at; without it two are taken and dropped."""
 
 
 def search(page: Any, site: Site, q: str, **more: str) -> None:
@@ -113,11 +115,6 @@ def test_l35_parts_of_a_screen_have_their_own_size(window: Window, site: Site) -
     assert after["y"] >= facts["y"] + facts["height"] + 8
     assert page.locator('a:text-is("Edit")').bounding_box()["width"] < 100
     assert not re.search(r"^\s*,", page.locator(".versions .facts").first.inner_text(), re.MULTILINE)
-
-
-LOOKS = ((1280, 800, "light"), (1280, 800, "dark"), (390, 844, "light"), (390, 844, "dark"))
-PICTURES = os.environ.get("PAGE_PICTURES", "")
-"""A folder for four pictures of each screen, for people to look at; without it two are taken and dropped."""
 
 
 def look_everywhere(page: Any, name: str) -> None:

@@ -6,6 +6,7 @@ import itertools
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core import Scope, insert_memory
 from core.access.rules import SERVER_MARK
 from core.ai_diary import add_diary_entry
 from core.chat_history_cache import save_chat_message
@@ -14,9 +15,7 @@ from core.conversations import add_saved_memory
 from core.database import rows
 from core.database.engine import Database
 from core.database.schema import ai_diary, chat_history_cache, memories, participants
-from core.db import insert_memory
 from core.privacy import set_privacy
-from core.scope import Scope
 from core.synth_core_memory import free_memory_search, search_memories
 from core.text.folding import clean
 from tests.fuzz.strategies import EXAMPLES, SIGNS

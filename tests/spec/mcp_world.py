@@ -31,6 +31,7 @@ LINKS: tuple[tuple[Transport, str], ...] = tuple(itertools.product(("stdio", "ht
 ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 ANN, BOB = "web/ann", "web/bob"
 ROOT = Path(__file__).resolve().parents[2]
+_NOWHERE = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
 
 
 def asked(tool: str, **arguments: Any) -> dict[str, Any]:
@@ -125,9 +126,6 @@ class World:
     @property
     def asking(self) -> Mapping[str, Any]:
         return speaker_of(self.db, self.persona, ANN).asking
-
-
-_NOWHERE = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
 
 
 def speaker_of(db: Database, persona: str, who: str, **more: Any) -> Speaker:

@@ -21,10 +21,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from core import chat_history_cache, tokens
+from core import Scope, chat_history_cache, tokens
 from core.config import Settings
 from core.database.engine import Database
-from core.scope import Scope
 from core.web import create_app
 
 PATIENCE_SECONDS = 120

@@ -9,20 +9,21 @@ from typing import Any
 
 from sqlalchemy import select
 
-from core import ai_diary, chat_history_cache
+from core import Scope, ai_diary, chat_history_cache, explain_json_prompt, insert_memory
 from core.access.rules import split_key
 from core.config import Settings
 from core.database.engine import Database
 from core.database.registry import REGISTRY
 from core.database.schema_base import metadata
-from core.db import insert_memory
-from core.prompt_engine import explain_json_prompt
-from core.scope import Scope
 from tests.store.world import NOW
 
 HERE, ELSEWHERE = "tg/42", "tg/43"
 _personas = itertools.count(1)
 MINUTE = timedelta(minutes=1)
+_CALL = (
+    "interface_name", "image_data", "attachments", "max_chars", "limit_tokens", "counter",
+    "destination", "db", "replacing", "settings", "scope",
+)  # fmt: skip
 
 
 class Stage:
@@ -100,12 +101,6 @@ def tables_with(db: Database, persona: str, word: str) -> set[str]:
         if entry.texts and word.lower() in str([tuple(row) for row in db.read(asked, source=entry.table)]).lower():
             found.add(entry.table)
     return found
-
-
-_CALL = (
-    "interface_name", "image_data", "attachments", "max_chars", "limit_tokens", "counter",
-    "destination", "db", "replacing", "settings", "scope",
-)  # fmt: skip
 
 
 def at_once(call: Callable[[], Any], times: int) -> list[Any]:

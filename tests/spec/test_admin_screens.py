@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, jobs, llm, messages, privacy, relationships, stories
+from core import Scope, chat_history_cache, jobs, llm, messages, privacy, relationships, stories
 from core.access import overview as overview
 from core.config import Settings
 from core.database.engine import Database
-from core.scope import Scope
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import NOW, Stage
 from tests.spec.web_world import BEARER, Operator, client_of, made
+
+PERSONA = "an-overview"
 
 
 def show(operator: Operator, screen: str, **params: Any) -> str:
@@ -214,9 +215,6 @@ def test_p74_why_shows_where_a_line_was_said_and_what_stands_beside_it(operator:
     shown = html.unescape(_try(operator, conversation="tg/42").text)
     assert "Said right before and after" in shown and "Ann: What did you name it?" in shown
     assert "Ann: A fine name!" in shown and "conversations/one?conf_uid=" in shown
-
-
-PERSONA = "an-overview"
 
 
 def test_l35_conversations_and_people_are_found_by_letters_and_counted(db: Database) -> None:

@@ -52,6 +52,17 @@ from tests.store import scenario
 from tests.store.world import count, of_today, open_db
 
 MESSAGE = {"message_id": "1", "date": "2026-03-10T12:00:00Z", "text": "hi", "interface_path": "tg/1"}
+PUBLIC = {name: inspect.unwrap(call) for name, call in vars(aio).items() if inspect.iscoroutinefunction(call)}
+TURN = {"user": "tg/7", "channel": "tg/42"}
+PASSWORD, KEY, TOKEN = "canary-pw-7f3a", "canary-key-7f3a", "canary-token-7f3a"
+CANARIES = (PASSWORD, KEY, TOKEN)
+AWAY = f"mysql://user:{PASSWORD}@127.0.0.1:1/none"
+_WAITING = {("serve",), ("worker",), ("demo",), ("mcp",)}
+"""Subcommands that go on for good, or bring their own database."""
+_NEEDED = {
+    ("build",): ["hi"], ("explain",): ["hi"], ("search",): ["hi"], ("remember",): ["hi"], ("import",): ["none.jsonl"],
+    ("export",): ["out.jsonl", "--conversation", "tg/1"], ("tag",): ["hi"],
+}  # fmt: skip
 
 
 def _call(stage: Stage, function: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
@@ -199,9 +210,6 @@ def test_g25_what_is_no_handle_and_no_settings_is_no_error_from_the_depths_of_an
     assert wrong == [] and refused > 100
 
 
-PUBLIC = {name: inspect.unwrap(call) for name, call in vars(aio).items() if inspect.iscoroutinefunction(call)}
-
-
 def _needed(call: Callable[..., Any]) -> dict[str, object]:
     """Return a value for each argument that has no default."""
     needed = [each for each in read_signature(call).parameters.values() if each.default is each.empty]
@@ -217,7 +225,6 @@ def _anything(parameter: inspect.Parameter) -> object:
     return ["x"] if "Sequence" in kind or "list" in kind or "Iterable" in kind else "x"
 
 
-TURN = {"user": "tg/7", "channel": "tg/42"}
 ENDLESS: dict[str, Callable[[Stage, Any], Any]] = {
     "a recent conversation": lambda stage, items: _call(stage, add_recent_conversation, items),
     "a short-term entry": lambda stage, items: _call(stage, store_short_term_memory, "tg/7", "tg/42", items),
@@ -288,11 +295,6 @@ def test_g25_an_argument_that_is_unknown_is_named_with_the_function_that_was_cal
     assert len(declared) > 100
 
 
-PASSWORD, KEY, TOKEN = "canary-pw-7f3a", "canary-key-7f3a", "canary-token-7f3a"
-CANARIES = (PASSWORD, KEY, TOKEN)
-AWAY = f"mysql://user:{PASSWORD}@127.0.0.1:1/none"
-
-
 @pytest.fixture
 def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
@@ -310,14 +312,6 @@ def _leaves(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]
             yield from _leaves(each, (*path, name))
         else:
             yield (*path, name)
-
-
-_WAITING = {("serve",), ("worker",), ("demo",), ("mcp",)}
-"""Subcommands that go on for good, or bring their own database."""
-_NEEDED = {
-    ("build",): ["hi"], ("explain",): ["hi"], ("search",): ["hi"], ("remember",): ["hi"], ("import",): ["none.jsonl"],
-    ("export",): ["out.jsonl", "--conversation", "tg/1"], ("tag",): ["hi"],
-}  # fmt: skip
 
 
 @pytest.mark.slow

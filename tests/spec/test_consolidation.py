@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from core import chat_history_cache, privacy
+from core import Scope, chat_history_cache, forget, privacy
 from core.access import table_conversations as conversations
 from core.calls.call import Call
 from core.config import Settings
@@ -18,13 +18,11 @@ from core.conversations import add_saved_memory, delete_saved_memory, list_saved
 from core.database import schema
 from core.database.ids import Ids, made_at
 from core.errors import MessageError, ModelError, StoreWriteError
-from core.forgetting import forget
 from core.jobs import Worker, table_claiming
 from core.lifelong import consolidation
 from core.lifelong import table_windows as windows
 from core.memories import table as memories
 from core.messages import insert_messages, new_message
-from core.scope import Scope
 from tests.spec.lifelong_world import ANN, DAY, SEED, Life, said_in
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once
 from tests.spec.story import Model

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, short_term, stories
+from core import ai_diary, chat_history_cache, conversations, forget, insert_memory, jobs, lifelong, short_term, stories
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.schema import TABLES, memories, message_recaps
-from core.db import forget, insert_memory
 from core.errors import MessageError
 from core.prompt.call import PromptRequest
 from core.prompt.pipeline import build_records
@@ -26,6 +25,7 @@ from tests.store.world import rows_of
 
 CANARY = "Zyxwvut"
 JOB = f"I am looking for another job, at {CANARY}"
+ANN = "tg/ann"
 
 
 def by(stage: Stage, who: str | None = "tg/ann", **flags: Any) -> dict[str, Any]:
@@ -265,9 +265,6 @@ def test_p69_a_message_id_that_is_none_is_refused_and_nothing_is_stored(stage: S
             save()
         assert refused.value.fields == ("message_id",)
     assert left(stage, "tea") <= {"search_fresh"}
-
-
-ANN = "tg/ann"
 
 
 @pytest.mark.parametrize("made_of", ["history", "memory", "diary"])

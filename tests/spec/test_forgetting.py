@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 from sqlalchemy import select, update
 
-from core import jobs, lifelong, relationships, short_term, stories
+from core import Scope, forget, insert_memory, jobs, lifelong, relationships, short_term, stories
 from core.ai_diary import add_diary_entry
 from core.chat_history_cache import clear_chat_history, delete_chat_message, load_chat_history, save_chat_message
 from core.config import Settings
@@ -20,11 +20,9 @@ from core.database import registry, schema
 from core.database.engine import Database
 from core.database.rows import read_object
 from core.database.schema import TABLES
-from core.db import forget, insert_memory
 from core.errors import MessageError, TransferError
 from core.forgetting import Forgotten
 from core.privacy import link_participants
-from core.scope import Scope
 from core.synth_tagging import add_alias, link_tags
 from core.transfer.exports import export_chat
 from tests.spec.stage import Stage

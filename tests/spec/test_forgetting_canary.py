@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, insert, select, update
 
-from core import jobs, lifelong, relationships, short_term, stories, synth_tagging
+from core import explain_json_prompt, forget, jobs, lifelong, relationships, short_term, stories, synth_tagging
 from core.ai_diary import add_diary_entry
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
@@ -23,10 +23,8 @@ from core.database import registry
 from core.database.engine import Database
 from core.database.schema import TABLES, memory_jobs, search_segment
 from core.database.sources import MEMORIES
-from core.db import forget
 from core.index import indexed, packing, segment
 from core.privacy import set_privacy
-from core.prompt_engine import explain_json_prompt
 from core.synth_core_memory import search_memories, silently_record_memory
 from core.transfer import export_items
 from core.transfer.exports import export_chat
@@ -36,6 +34,16 @@ from tests.store.world import index_differences, verify_index
 GROUP, HER, WORD = "tg/g1", "tg/ann", "zqharbour"
 FLAGS = Settings(record_wishes=0)
 LEVELS = ("none", "partial", "full")
+HI = [{"role": "user", "content": "hi", "speaker": "Ann", "user_id": "ann"}]
+FACT = {"text": "Ann likes tea", "tier": "long_term"}
+CANARY = "zqcanary"
+WHO, BOB, ROOM, OTHER = f"{CANARY}ann", "bob", f"tg/{CANARY}room", "tg/lobby"
+ANN = f"tg/{WHO}"
+SETTINGS = Settings()
+NOT_OF_A_CONVERSATION = {"participants", "user_relationships"}
+OF_A_MEMORY = {"memories", "item_history", "tags", "tag_aliases", "tag_links", "search_fresh",
+               "search_block", "stored_values"}  # fmt: skip
+OF_FRESH, OF_PACKED = {"search_fresh"}, {"search_block"}
 
 
 class Cell:
@@ -75,9 +83,6 @@ def _scene(cell: Cell) -> None:
     assert stories.add_scene_break(cell.last, **cell.given).stored
     jobs.run_pending(model=cell.model, **cell.given)
 
-
-HI = [{"role": "user", "content": "hi", "speaker": "Ann", "user_id": "ann"}]
-FACT = {"text": "Ann likes tea", "tier": "long_term"}
 
 WRITERS: dict[str, tuple[str, tuple[int, int, int], Callable[[Cell], Any]]] = {
     "their line": ("chat_history_cache", (1, 1, 0), lambda c: save_chat_message(GROUP, "hi", "Ann", "ann", **c.given)),
@@ -122,16 +127,6 @@ def test_f20_each_cell_of_the_table(db: Database, writer: str, level: str) -> No
     assert {(r.participant_key, r.display_name) for r in names} >= {(HER, "" if level == "full" else "Ann")}
     levels = [r for r in db.read(select(TABLES["privacy_levels"]), source="x") if r.participant_key == HER]
     assert [r.level for r in levels] == [level]
-
-
-CANARY = "zqcanary"
-WHO, BOB, ROOM, OTHER = f"{CANARY}ann", "bob", f"tg/{CANARY}room", "tg/lobby"
-ANN = f"tg/{WHO}"
-SETTINGS = Settings()
-
-NOT_OF_A_CONVERSATION = {"participants", "user_relationships"}
-OF_A_MEMORY = {"memories", "item_history", "tags", "tag_aliases", "tag_links", "search_fresh",
-               "search_block", "stored_values"}  # fmt: skip
 
 
 class Planting:
@@ -358,9 +353,6 @@ def packed_names(p: Planting) -> str:
     heads = p.db.read(select(search_segment.c.head).where(search_segment.c.segment_id > 0), source="search_segment")
     rows = [segment.read_head(bytes(row[0])) for row in heads]
     return json.dumps([[*each.threads, *each.speakers] for each in rows]).casefold()
-
-
-OF_FRESH, OF_PACKED = {"search_fresh"}, {"search_block"}
 
 
 @pytest.mark.parametrize("is_packed", [False, True], ids=["", "packed"])

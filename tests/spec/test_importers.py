@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from core import Scope, build_json_prompt, search_memories, use_scope
 from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
@@ -19,15 +20,14 @@ from core.database.rows import read_object
 from core.database.schema import audiences, chat_history_cache, conversations, memories, message_alternatives
 from core.errors import TransferError
 from core.privacy import set_conversation_privacy, set_privacy
-from core.prompt_engine import build_json_prompt
-from core.scope import Scope, use_scope
 from core.stories import refresh_memory
-from core.synth_core_memory import search_memories
 from core.transfer.imports import ImportResult, import_file
 from tests.store.world import count, index_differences, messages_of, own_scope, rows_of
 
 DEFAULTS = Settings()
 SAMPLES = Path(__file__).parents[1] / "samples" / "exports"
+CALL = '<tool_call>{"name": "f"}</tool_call>'
+HEADER = {"user_name": "Ann", "character_name": "Iris", "chat_metadata": {}}
 
 
 def _import(db: Database, scope: Scope, path: Path, **options: Any) -> ImportResult:
@@ -528,9 +528,6 @@ def test_r21_a_zip_of_any_system_gives_the_same_conversations(
     assert (done.imported, done.conversations, done.private_count) == (1, ("slack/C1",), 0)
 
 
-CALL = '<tool_call>{"name": "f"}</tool_call>'
-
-
 @pytest.mark.parametrize("form", ["openai", "sillytavern"])
 def test_r24_thoughts_are_left_out_in_every_format(db: Database, tmp_path: Path, form: str) -> None:
     said, path = "<think>she is sad</think>Hello Ann", tmp_path / "chat.jsonl"
@@ -559,9 +556,6 @@ def _tavern(folder: Path, header: dict[str, Any], names: list[str]) -> Path:
     path = folder / "group.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
     return path
-
-
-HEADER = {"user_name": "Ann", "character_name": "Iris", "chat_metadata": {}}
 
 
 def test_r25_in_a_group_of_sillytavern_one_character_is_the_persona(db: Database, tmp_path: Path) -> None:

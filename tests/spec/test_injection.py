@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from core import conversations, jobs, lifelong, relationships, short_term, stories
+from core import conversations, insert_memory, jobs, lifelong, relationships, short_term, stories
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.database.registry import REGISTRY
 from core.database.schema_base import metadata
-from core.db import insert_memory
 from core.errors import CoreError, MessageError
 from core.prompt_engine import build_json_prompt, reduce_prompt_for_llm_limit, set_hook, to_messages
 from core.synth_core_memory import search_memories, silently_record_memory
@@ -29,6 +28,22 @@ from tests.spec.story import Model
 from tests.store.world import verify_index
 
 FLAGS: dict[str, Any] = {"short_term_max_channels": 5, "max_prompt_chars": 0, "diary_chars": 30_000}
+ALL_AT_ONCE = " ".join(HOSTILE)
+EVERYTHING = "ISOLATION_SCOPES" in os.environ
+"""Try each text in each field of a message; otherwise all at once in each, and by itself in one."""
+ONE = HOSTILE[7]
+NOT_GIVEN = {"db", "settings", "scope", "model", "screen", "counter", "progress", "shuffle",
+             "vocabulary", "wait", "dry_run", "folder", "max_bytes", "overwrite"}  # fmt: skip
+"""Arguments that hold no text of anybody, or name a file."""
+NOT_CALLED = {"core.jobs.Worker", "core.history_engine.HistoryEngine"}
+"""Classes; what they call is called by itself."""
+FILES = {"core.transfer.imports.import_file", "core.transfer.exports.export_chat", "core.transfer.import_items",
+         "core.conversations.export_markdown", "core.conversations.import_markdown",
+         "core.personas.set_persona_text"}  # fmt: skip
+"""Functions about files, which tests/fuzz and tests/unit/transfer try."""
+SECRET = "the code is zqobey 7391"
+PLAIN = Settings()
+MARKS = ("tool", "tool_result", "function", "memory", "recap", "summary", "prompt", "context", "TOOL ")
 
 
 def plant(stage: Stage, text: str) -> None:
@@ -175,24 +190,6 @@ def _is_data(line: str) -> bool:
     return False
 
 
-ALL_AT_ONCE = " ".join(HOSTILE)
-EVERYTHING = "ISOLATION_SCOPES" in os.environ
-"""Try each text in each field of a message; otherwise all at once in each, and by itself in one."""
-ONE = HOSTILE[7]
-
-NOT_GIVEN = {"db", "settings", "scope", "model", "screen", "counter", "progress", "shuffle",
-             "vocabulary", "wait", "dry_run", "folder", "max_bytes", "overwrite"}  # fmt: skip
-"""Arguments that hold no text of anybody, or name a file."""
-
-NOT_CALLED = {"core.jobs.Worker", "core.history_engine.HistoryEngine"}
-"""Classes; what they call is called by itself."""
-
-FILES = {"core.transfer.imports.import_file", "core.transfer.exports.export_chat", "core.transfer.import_items",
-         "core.conversations.export_markdown", "core.conversations.import_markdown",
-         "core.personas.set_persona_text"}  # fmt: skip
-"""Functions about files, which tests/fuzz and tests/unit/transfer try."""
-
-
 def values_for(stage: Stage, rows: dict[str, int]) -> dict[str, Any]:
     return {
         "message": rows["chat"], "message_text": "hello", "interface_path": HERE, "text": "Please call me Ann",
@@ -314,11 +311,6 @@ def test_f30_every_field_of_a_message(db: Any) -> None:
                 assert CANARY not in json.dumps(rest), field
                 assert list(prompt)[:3] == ["context", "input", "instructions"]
     assert seen > 30
-
-
-SECRET = "the code is zqobey 7391"
-PLAIN = Settings()
-MARKS = ("tool", "tool_result", "function", "memory", "recap", "summary", "prompt", "context", "TOOL ")
 
 
 def kept(stage: Stage) -> set[str]:

@@ -18,6 +18,11 @@ from tests.spec.stage import ELSEWHERE, HERE, NOW, snippets
 from tests.spec.story import Model
 from tests.store.world import index_differences, rows_of
 
+TABLE = [
+    (31, 0.9, {}, True, False), (1, 0.2, {}, True, False), (1, 0.25, {}, False, False), (31, 0.2, {}, True, True),
+    (30, 0.9, {}, True, False), (31, 0.1, {"pinned": True}, False, False), (31, 0.1, {"kind": "saved"}, False, False),
+]  # fmt: skip
+
 
 def test_l1_a_text_alone_has_its_defaults(life: Life) -> None:
     (made,) = life.add_facts_with_meta(["I like tea"], default_kind="mood").ids
@@ -279,12 +284,6 @@ def test_l12_d27_clean_up_runs_whatever_became_of_the_cycle(life: Life) -> None:
         wanted += [("cycle", "test", 1, None), ("consolidation", "test", 0, error)]
     assert [(run.kind, run.reason, run.items_pruned, run.error) for run in life.runs()] == wanted
     assert all(run.finished_at is not None for run in life.runs())
-
-
-TABLE = [
-    (31, 0.9, {}, True, False), (1, 0.2, {}, True, False), (1, 0.25, {}, False, False), (31, 0.2, {}, True, True),
-    (30, 0.9, {}, True, False), (31, 0.1, {"pinned": True}, False, False), (31, 0.1, {"kind": "saved"}, False, False),
-]  # fmt: skip
 
 
 def test_l23_the_table_of_pruning(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:

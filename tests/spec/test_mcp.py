@@ -15,11 +15,10 @@ pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
 from mcp import MCPError
 
-from core import ai_diary, conversations, lifelong, privacy, short_term
+from core import Scope, ai_diary, conversations, lifelong, privacy, short_term
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database.engine import Database
 from core.memories import table_reading
-from core.scope import Scope
 from core.text.words import read_lists
 from core.web.mcp import tools
 from tests.spec.hostile import HOSTILE

@@ -24,12 +24,11 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
-from core import tokens
+from core import Scope, tokens
 from core.config import Settings
 from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.errors import ConfigError
-from core.scope import Scope
 from core.tokens import shapes, table
 from core.tokens.shapes import AccessToken
 from core.web import create_app

@@ -21,14 +21,12 @@ from mcp import Client, StdioServerParameters
 from starlette.responses import StreamingResponse
 
 import core.cli
-from core import lifelong, privacy, tokens
+from core import Scope, lifelong, open_database, privacy, tokens
 from core.ai_diary import add_diary_entry
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.cli import app as command_app
 from core.conversations import list_saved_memories
 from core.database.engine import Database
-from core.db import open_database
-from core.scope import Scope
 from core.web import connections, create_app
 from core.web.mcp import stdio, tools
 from core.web.mcp.speaker import Speaker, build_scope
@@ -40,6 +38,9 @@ from tests.store.world import own_scope
 
 pytest.importorskip("mcp", reason="needs the extra `mcp`")
 pytest.importorskip("uvicorn", reason="needs the extra `admin`")
+INITIALIZE = {"method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {},
+                                                 "clientInfo": {"name": "x", "version": "1"}}}  # fmt: skip
+REQUESTS = 8
 
 
 @pytest.fixture
@@ -51,10 +52,6 @@ def persona() -> str:
 def http(db: Database, persona: str) -> Iterator[HttpServer]:
     with serving(db, persona) as made:
         yield made
-
-
-INITIALIZE = {"method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {},
-                                                 "clientInfo": {"name": "x", "version": "1"}}}  # fmt: skip
 
 
 def read(answer: httpx2.Response) -> Any:
@@ -297,9 +294,6 @@ def test_a_missing_extra_and_a_wrong_option_are_told(
     for line, extra in (("mcp", "mcp"), ("serve --mcp --no-admin", "admin,mcp")):
         code, told = run(*line.split())
         assert code == 2 and f"prompt-engine[{extra}]" in told
-
-
-REQUESTS = 8
 
 
 @contextmanager

@@ -38,6 +38,9 @@ import sys
 import prompt_engine
 assert "site-packages/prompt_engine/" in prompt_engine.__file__, prompt_engine.__file__
 """
+KEY = "key-of-the-model-server-7321"
+PINNED = re.compile(r"[\w./-]+:\d+\.\d+\.\d+(-[\w.-]+)?")
+SERVICES = [(name, service) for name in image.COMPOSE for service in image.read_compose(name)["services"]]
 
 
 @pytest.fixture(scope="module")
@@ -177,11 +180,6 @@ def test_r5_what_the_wheel_says_of_itself(wheel: Path) -> None:
     assert "\nLicense-Expression: MIT\n" in told and "\nRequires-Python: >=3.11\n" in told
     assert told.count("\nClassifier: Programming Language :: Python :: 3.") >= 4
     assert "\nProvides-Extra: cli\n" in told
-
-
-KEY = "key-of-the-model-server-7321"
-PINNED = re.compile(r"[\w./-]+:\d+\.\d+\.\d+(-[\w.-]+)?")
-SERVICES = [(name, service) for name in image.COMPOSE for service in image.read_compose(name)["services"]]
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, lifelong, relationships
+from core import chat_history_cache, insert_memory, lifelong, relationships
 from core.chat_history_cache import delete_chat_message, save_chat_message
 from core.config import Settings
 from core.context.context import order_context
 from core.conversations import add_saved_memory, list_saved_memories
 from core.database.schema import user_relationships
-from core.db import insert_memory
 from core.errors import MessageError
 from core.lifelong import profile
 from core.privacy import link_participants, set_privacy, unlink_participant
@@ -23,6 +22,8 @@ from tests.spec.web_world import Operator, World
 from tests.store.world import NOW, count, rows_of
 
 GROUP = "tg/-5"
+ANN, BOB = "tg/ann", "tg/bob"
+SMALL_TALK = ("I am on my way.", "I think it will rain.", "I'll tell you tomorrow.", "Nice hat!", "I see.")
 
 
 def speakers(hits: Any) -> dict[str, str | None]:
@@ -93,10 +94,6 @@ def test_t33_l3_an_item_names_its_person_where_several_speak_and_is_stored_once(
     assert made == ["Ann: I love rice.", "Bob: My name is Robert.", "I love rainy days."]
     delete_chat_message(bob, **known)
     assert lifelong.deep_consolidation(**known).stored == 0
-
-
-ANN, BOB = "tg/ann", "tg/bob"
-SMALL_TALK = ("I am on my way.", "I think it will rain.", "I'll tell you tomorrow.", "Nice hat!", "I see.")
 
 
 @pytest.mark.parametrize(("language", "text", "people", "expected"), [

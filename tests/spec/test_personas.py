@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
+from core import Scope, build_messages, to_messages
 from core.config import Settings
 from core.errors import ConfigError, MessageError, PromptTooLargeError
 from core.hooks import set_hook
 from core.memories.instructions import read_instructions
 from core.personas import get_persona_text, set_persona_text
-from core.prompt_engine import build_messages, to_messages
-from core.scope import Scope
 from core.templates.words import load_phrases, refused_patterns
 from tests.spec.stage import Stage, message
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import prompt_engine, search, synth_tagging
+from core import Scope, prompt_engine, search, synth_tagging
 from core.calls import defaults
 from core.config import Settings
 from core.conversations import add_saved_memory
@@ -20,11 +20,15 @@ from core.database.engine import Database
 from core.errors import PromptTooLargeError
 from core.prompt import pipeline
 from core.prompt_engine import build_json_prompt, explain_json_prompt, explain_messages, set_hook, to_json
-from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories
 from tests.databases import traced
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, said, snippets
 from tests.store.world import open_db, url_of
+
+ACTIONS = {"message_web": {"brief": "Say something.", "schema": {"text": "text"}, "source": "core"}}
+COMMON = ("Where do I work?", "What do I have?", "Was I in the ER?")  # stop words alone, and what people ask
+LIVE = ["tofu here number 3", "b", " "]
+LIST_SECTIONS = ("history_current_chat", "history_recent", "thoughts", "memories", "ai_diary")
 
 
 def fill(stage: Stage) -> None:
@@ -145,9 +149,6 @@ def test_p5_hooks_get_what_the_table_says(stage: Stage) -> None:
     assert seen == {"actions": {"interface_name": "tg"}, "engine_limit": {}}
 
 
-ACTIONS = {"message_web": {"brief": "Say something.", "schema": {"text": "text"}, "source": "core"}}
-
-
 def line(stage: Stage, **flags: Any) -> str:
     made: str = stage.prompt("hello", **flags)["instructions"]
     assert "\n" not in made and "  " not in made and len(made) < 1600
@@ -233,9 +234,6 @@ def test_t11_of_too_many_words_the_rarest_known_stay(stage: Stage) -> None:
     prompt, report = stage.explain(text, UNIFIED_HISTORY=0)
     assert len(report["search"]["words"]) == 24 and "zanzibar" in report["search"]["words"]
     assert snippets(prompt["context"]) == ["the zanzibar trip"]
-
-
-COMMON = ("Where do I work?", "What do I have?", "Was I in the ER?")  # stop words alone, and what people ask
 
 
 @pytest.mark.parametrize("text", [*COMMON, "How is felix?", "tofu " + " ".join(f"word{n}x" for n in range(40))])
@@ -328,10 +326,6 @@ def test_t5_the_first_prompt_of_a_process_finds_what_the_later_ones_find(stage: 
     synth_tagging.link_tags("tofu", "pet", db=stage.db, scope=stage.scope())
     first, later = (stage.prompt("a Pizza  Night with tofu", db=fresh) for _ in range(2))
     assert {"night of rounds", "feline matters"} <= set(snippets(first["context"])) and later == first
-
-
-LIVE = ["tofu here number 3", "b", " "]
-LIST_SECTIONS = ("history_current_chat", "history_recent", "thoughts", "memories", "ai_diary")
 
 
 @pytest.fixture(scope="module")

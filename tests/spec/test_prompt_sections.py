@@ -9,23 +9,28 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from core import conversations, short_term
+from core import Scope, build_json_prompt, build_messages, conversations, forget, insert_memory, short_term
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.database.schema import chat_history_cache as table
-from core.db import insert_memory
 from core.errors import CoreError, MessageError
-from core.forgetting import forget
 from core.history_engine import HistoryEngine
 from core.messages import table_hidden
 from core.privacy import link_participants
-from core.prompt_engine import build_json_prompt, build_messages
-from core.scope import Scope
 from core.synth_tagging import link_tags
 from core.transcripts import build_reply, save_turn
 from tests.databases import traced
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said, snippets
 from tests.store.test_search_packed import pack
+
+PATHS = ["a b/c d", "\U0001f600/\U0001f600", "tg//1", "/tg/1", "%/_", "TG/1", "tg/1/2/3/4", "tg/" + "x" * 250]
+WEEK = 7 * 1440
+FLIGHT = "2026-03-12: [2026-02-17 12:00] Ann: In 23 days I fly to Riga."
+SURE = [
+    "See you tomorrow at the lake", "See you tomorrow at 8 pm", "Bye, the dentist is tomorrow", "I work tomorrow lol",
+    "Bis morgen muss das fertig sein", "Demain je pars", "Hasta mañana tengo que pagar",
+]  # fmt: skip
+GUILD = {"server_id": "s1", "is_private": False}
 
 
 def live(text: str, minutes: float = 0, who: str = "Ann", **more: Any) -> dict[str, Any]:
@@ -213,9 +218,6 @@ def test_p9_the_attachments_of_a_message_are_in_the_prompt(stage: Stage) -> None
     assert build_messages(sent, **asked)[-1]["content"].endswith("[Attached: cat.png, photo]")
 
 
-PATHS = ["a b/c d", "\U0001f600/\U0001f600", "tg//1", "/tg/1", "%/_", "TG/1", "tg/1/2/3/4", "tg/" + "x" * 250]
-
-
 @pytest.mark.parametrize("path", PATHS)
 def test_f69_odd_conversation_keys_are_keys(stage: Stage, path: str) -> None:
     stage.say("here", path, minutes=20)
@@ -325,10 +327,6 @@ def test_p68_far_back_and_unknown_messages(stage: Stage) -> None:
         assert any("no message of that id" in note for note in report["notes"]) and "one more line" in str(prompt)
     with pytest.raises(MessageError, match="replacing"):
         stage.prompt("quaggas", replacing={"x": 1})
-
-
-WEEK = 7 * 1440
-FLIGHT = "2026-03-12: [2026-02-17 12:00] Ann: In 23 days I fly to Riga."
 
 
 def coming(stage: Stage, text: str = "Good morning!", **more: Any) -> Any:
@@ -460,10 +458,6 @@ BYE = [
     "Bis morgen!", "Tschüss, bis morgen Abend, alle zusammen", "À demain !", "¡Hasta mañana a todos!", "A domani!",
     "Até amanhã, pessoal", "Tot morgen allemaal!", "До завтра!", "Vi ses i morgon", "また明日ね", "내일 봐요", "明天见",
 ]  # fmt: skip
-SURE = [
-    "See you tomorrow at the lake", "See you tomorrow at 8 pm", "Bye, the dentist is tomorrow", "I work tomorrow lol",
-    "Bis morgen muss das fertig sein", "Demain je pars", "Hasta mañana tengo que pagar",
-]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", [*BYE, *SURE])
@@ -499,9 +493,6 @@ def test_p53_what_comes_up_is_cut_like_any_section(stage: Stage) -> None:
     prompt, report = stage.explain("Good morning!", ENABLE_HISTORY_RECENT=0, max_chars=1400)
     assert report["size"] <= 1400 and report["sections"]["upcoming"]["found"] == 3
     assert len("".join(prompt["context"].get("upcoming", ()))) < len("".join(whole["context"]["upcoming"]))
-
-
-GUILD = {"server_id": "s1", "is_private": False}
 
 
 def turn(stage: Stage, channel: str, text: str, minutes: float = 1, who: str = "ann", **more: Any) -> None:

@@ -12,12 +12,11 @@ import openai
 import pytest
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from core import Scope, set_persona_text
 from core.config import Settings
 from core.errors import ConfigError, StoreReadError
-from core.personas import set_persona_text
 from core.privacy import set_conversation_privacy
 from core.prompt.message_lines import HEAD
-from core.scope import Scope
 from core.transfer.exports import export_chat
 from core.transfer.imports import import_file
 from core.transfer.items import import_items
@@ -28,6 +27,12 @@ from tests.spec.stage import Stage
 
 SHARED = {"X_Conversation_Privacy": "direct"}
 """A conversation that shares everything with its user's other ones."""
+SWAN = "Your ship is the grey Swan."
+TITLE_TASK = "### Task:\nGenerate a 3-5 word title of the chat history.\n<chat_history>\nUSER: hi\n</chat_history>"
+OPEN_WEBUI_HEADERS = {
+    "x-openwebui-user-name": "Ann%20B", "x-openwebui-user-id": "u1", "x-openwebui-user-email": "a@b.c",
+    "x-openwebui-user-role": "user", "x-openwebui-chat-id": "c1",
+}  # fmt: skip
 
 
 def blocks(model: ModelServer) -> list[str]:
@@ -334,9 +339,6 @@ def tell(proxy: ProxyWorld, client: openai.OpenAI, place: str, *said: str, answe
         proxy.wait_for_lines(count + 1, place)
 
 
-SWAN = "Your ship is the grey Swan."
-
-
 def test_r17_an_answer_that_is_made_again_is_not_shown_to_the_model(proxy: ProxyWorld) -> None:
     tale = ("The harbour is quiet.", "Answer one.", "Which ship is mine?")
     for texts in (tale, tale[-1:]):
@@ -450,9 +452,6 @@ def test_r16_a_room_has_a_readable_name_in_other_conversations(proxy: ProxyWorld
     assert "Ann in proxy room the/kitchen: The soup" in put_in and "%" not in put_in
 
 
-TITLE_TASK = "### Task:\nGenerate a 3-5 word title of the chat history.\n<chat_history>\nUSER: hi\n</chat_history>"
-
-
 @pytest.mark.parametrize(("text", "more", "headers", "reason"), [
     (TITLE_TASK, {}, {}, "task"), ("hello", {"max_tokens": 64}, {}, "short"),
     ("hello", {"max_completion_tokens": 5}, {}, "short"), ("hello", {}, {"X_Store": "no"}, "asked"),
@@ -523,10 +522,6 @@ OPEN_WEBUI = {
     "messages": [{"role": "user", "content": "I have two cats"}, {"role": "assistant", "content": "How lovely."},
                  {"role": "user", "content": [{"type": "text", "text": "Which is this one?"},
                                               {"type": "image_url", "image_url": {"url": "data:image/png;base64,A"}}]}],
-}  # fmt: skip
-OPEN_WEBUI_HEADERS = {
-    "x-openwebui-user-name": "Ann%20B", "x-openwebui-user-id": "u1", "x-openwebui-user-email": "a@b.c",
-    "x-openwebui-user-role": "user", "x-openwebui-chat-id": "c1",
 }  # fmt: skip
 
 

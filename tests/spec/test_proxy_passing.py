@@ -20,15 +20,17 @@ import pytest
 from sqlalchemy import select
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from core import Scope, forget, open_database
 from core.database.schema import TABLES
-from core.db import open_database
-from core.forgetting import forget
 from core.prompt.message_lines import HEAD
-from core.scope import Scope
 from core.web import guard
 from core.web.proxy import memory
 from tests.spec import proxy_world
 from tests.spec.proxy_world import ProxyWorld, chat, event, wait_until, whole
+
+SAID = event({"delta": {"content": "Hello Ann."}})
+DONE = b"data: [DONE]\n\n"
+STOP = event({"delta": {}, "finish_reason": "stop"})
 
 
 def teach(proxy: ProxyWorld) -> None:
@@ -116,11 +118,6 @@ def test_r37_what_is_too_large_is_refused_in_the_dialect(proxy: ProxyWorld, monk
     with pytest.raises(openai.APIStatusError, match="At most 1000 bytes") as caught:
         ask_about_cat(proxy, chat("word " * 1000))
     assert caught.value.status_code == 413 and proxy.lines("proxy/ann") == []
-
-
-SAID = event({"delta": {"content": "Hello Ann."}})
-DONE = b"data: [DONE]\n\n"
-STOP = event({"delta": {}, "finish_reason": "stop"})
 
 
 @pytest.fixture

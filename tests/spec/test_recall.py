@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from core.chat_history_cache import save_message
+from core import build_json_prompt, open_database, save_message
 from core.config import Settings
 from core.database.engine import Database
-from core.db import open_database
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.privacy import scope_of
-from core.prompt_engine import build_json_prompt
 from core.synth_core_memory import explain_search, search_memories
 from core.text import search_words
 from tests.spec.stage import HERE, NOW, Stage
@@ -29,6 +27,15 @@ DAYS = {"yesterday": 24, "a week ago today": 18, "the 6th": 6, "am 6.": 6, "on M
 BESIDE = (
     "The soup needs salt.", "天气变暖和了。", "Der Verkehr war schlimm.", "Le film était long.", "В супе мало соли.",
 )  # fmt: skip
+SAID = (
+    "The recipe needs two eggs", "My aunt Caroline moved to Lisbon", "The hedgehogs sleep all winter",
+    "Unser Leuchtturm ist gestrichen", "Бабушка потеряла ожерелье", "We signed the apprenticeship contract",
+)  # fmt: skip
+LIMIT = 10
+ROWS = 300
+CLOSE = 0.05
+"""How far below English a language may be."""
+TALKS = yaml.safe_load((Path(__file__).parents[1] / "samples" / "scripts.yaml").read_text(encoding="utf-8"))
 
 
 class Pair(NamedTuple):
@@ -108,12 +115,6 @@ def test_t57_who_is_asked_about_is_offered_by_their_own_words() -> None:
         found = search_memories(query="Who is Zoe?", db=db, scope=scope)
         assert [hit["snippet"] for hit in found] == ["I repair violins."]
         assert search_memories(query="Who is Quentin?", db=db, scope=scope) == []
-
-
-SAID = (
-    "The recipe needs two eggs", "My aunt Caroline moved to Lisbon", "The hedgehogs sleep all winter",
-    "Unser Leuchtturm ist gestrichen", "Бабушка потеряла ожерелье", "We signed the apprenticeship contract",
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -208,14 +209,6 @@ def test_t65_what_is_quoted_counts_where_a_row_holds_it(stage: Stage) -> None:
     for question, held in (('Who said "my savings are gone"?', None), ('Who said "my savings are for a bike"?', 0)):
         hits = sorted(explain_search(query=question, **stage.asking(HERE))[1]["hits"], key=lambda hit: hit["rank"])
         assert ["quote" in hit["reasons"] for hit in hits] == [held is not None and n != held for n in range(3)]
-
-
-LIMIT = 10
-ROWS = 300
-CLOSE = 0.05
-"""How far below English a language may be."""
-
-TALKS = yaml.safe_load((Path(__file__).parents[1] / "samples" / "scripts.yaml").read_text(encoding="utf-8"))
 
 
 def facts_of(language: str) -> list[list[str]]:

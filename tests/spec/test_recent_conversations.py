@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from core import conversations, jobs, lifelong
+from core import Scope, build_json_prompt, conversations, forget, jobs, lifelong
 from core.calls.call import Call
 from core.chat_history_cache import delete_chat_message, save_chat_message
 from core.config import Settings, resolve
@@ -19,9 +19,6 @@ from core.conversations import add_recent_conversation, close_conversation, memo
 from core.database import schema
 from core.database.engine import Database
 from core.errors import MessageError, ModelError, TransferError
-from core.forgetting import forget
-from core.prompt_engine import build_json_prompt
-from core.scope import Scope
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once
 from tests.spec.story import Model
 from tests.store.world import count, own_scope, rows_of
@@ -30,6 +27,7 @@ PLAIN = Settings()
 SUMMARIES, JOBS = schema.conversation_summaries, schema.memory_jobs
 
 TRIP = '{"title": "Trip to Rome", "summary": "We fly on Friday."}'
+RECENT, SAVED = "Recent Conversations.md", "Saved Memories.md"
 
 
 def add(stage: Stage, messages: Any = None, path: str | None = HERE, **more: Any) -> Any:
@@ -260,9 +258,6 @@ def test_c10_an_earlier_end_that_is_summarised_late_does_not_come_back(stage: St
     assert run(stage) == ["completed"]
     assert [one["id"] for one in listed(stage)] == [late.id]
     assert [row.id for row in rows_of(stage.db, SUMMARIES, stage.persona)] == [late.id] != [early.id]  # type: ignore[arg-type]
-
-
-RECENT, SAVED = "Recent Conversations.md", "Saved Memories.md"
 
 
 class Mirror:

@@ -11,8 +11,8 @@ from unittest.mock import Mock
 
 import pytest
 
+from core import Scope, forget, insert_memory, lifelong, short_term, stories
 from core import chat_history_cache as chat
-from core import lifelong, short_term, stories
 from core.ai_diary import add_diary_entry, get_recent_entries
 from core.config import Settings
 from core.conversations import (
@@ -23,12 +23,10 @@ from core.conversations import (
     list_saved_memories,
 )
 from core.database import schema
-from core.db import forget, insert_memory
 from core.errors import MessageError, StoreReadError
 from core.privacy import scope_of, set_conversation_privacy
 from core.prompt import call
 from core.prompt_engine import build_json_prompt, build_messages, explain_json_prompt
-from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
 from core.transfer.imports import import_file
 from tests.databases import traced
@@ -37,6 +35,25 @@ from tests.store.world import count, rows_of, run_at_once
 
 ROOM, THREAD = "irc/general", "irc/general/t1"
 SERVERS = ("alpha", "beta")
+DM: dict[str, Any] = {"server_id": "DM"}
+OWN: dict[str, Any] = {"server_id": "s1"}
+GROUP: dict[str, Any] = {"chat": {"id": "bob", "type": "group"}}
+OWN_CHANNELS = [OWN, {**OWN, "chat": {"id": "bob"}}, {**OWN, **GROUP}, {**OWN, "is_private": False}]
+WHISPERS = [
+    {"chat": {"id": "bob", "type": "private"}}, {"is_private": True}, DM, {}, {**OWN, "chat": {"type": "private"}},
+]  # fmt: skip
+CHANNEL: dict[str, Any] = {"chat": {"id": "bob", "type": "channel"}}
+PRIVATE: dict[str, Any] = {"chat": {"id": "bob", "type": "private"}}
+GROUP_DM: dict[str, Any] = {"chat": {"id": "bob", "type": "group_dm"}}
+CLOSED = [
+    {**OWN, **CHANNEL, "is_private": True}, {**OWN, **GROUP_DM}, GROUP_DM, {**GROUP, "is_private": True},
+    {**DM, **CHANNEL, "is_private": True},
+]  # fmt: skip
+OPEN = [
+    OWN, {**OWN, **PRIVATE, "is_private": False}, CHANNEL, {**PRIVATE, "is_private": False},
+    {**DM, "is_private": False}, {**DM, **GROUP},
+]  # fmt: skip
+DIRECT = [PRIVATE, {}, DM, {**OWN, **PRIVATE}]
 
 
 class Rooms:
@@ -204,9 +221,6 @@ def test_f81_a_key_cannot_be_spelled_like_that_of_another_server(stage: Stage) -
             door()
 
 
-DM: dict[str, Any] = {"server_id": "DM"}
-
-
 @pytest.mark.parametrize(("said", "first"), [
     *itertools.product((DM, {"is_private": True}, {**DM, "chat": {"id": "general", "type": "private"}}), (True, False)),
     # a room for several people would be that of the server which is named later
@@ -230,14 +244,6 @@ def test_f81_a_message_of_no_server_is_in_no_servers_room(stage: Stage, said: di
         assert f"canary of {server}" in found["load"] and "canary of none" not in json.dumps(found)
     prompt = json.dumps(build_json_prompt({**asked, "message_id": "m2"}, {}, scope=stage.scope(), **saving))
     assert "canary of none" in prompt and "canary of alpha" not in prompt and "canary of beta" not in prompt
-
-
-OWN: dict[str, Any] = {"server_id": "s1"}
-GROUP: dict[str, Any] = {"chat": {"id": "bob", "type": "group"}}
-OWN_CHANNELS = [OWN, {**OWN, "chat": {"id": "bob"}}, {**OWN, **GROUP}, {**OWN, "is_private": False}]
-WHISPERS = [
-    {"chat": {"id": "bob", "type": "private"}}, {"is_private": True}, DM, {}, {**OWN, "chat": {"type": "private"}},
-]  # fmt: skip
 
 
 @pytest.mark.parametrize("whisper", WHISPERS, ids=str)
@@ -287,20 +293,6 @@ def test_f17_equal_ids_make_no_stored_room_private(stage: Stage, chat_fields: di
     assert "on Friday" in json.dumps(build_json_prompt(viewer, **given))
     build_json_prompt({**by_owner, "is_private": True}, **given)
     assert rows_of(stage.db, schema.conversations, stage.persona)[0].is_private
-
-
-CHANNEL: dict[str, Any] = {"chat": {"id": "bob", "type": "channel"}}
-PRIVATE: dict[str, Any] = {"chat": {"id": "bob", "type": "private"}}
-GROUP_DM: dict[str, Any] = {"chat": {"id": "bob", "type": "group_dm"}}
-CLOSED = [
-    {**OWN, **CHANNEL, "is_private": True}, {**OWN, **GROUP_DM}, GROUP_DM, {**GROUP, "is_private": True},
-    {**DM, **CHANNEL, "is_private": True},
-]  # fmt: skip
-OPEN = [
-    OWN, {**OWN, **PRIVATE, "is_private": False}, CHANNEL, {**PRIVATE, "is_private": False},
-    {**DM, "is_private": False}, {**DM, **GROUP},
-]  # fmt: skip
-DIRECT = [PRIVATE, {}, DM, {**OWN, **PRIVATE}]
 
 
 @pytest.mark.parametrize("order", ["direct first", "owner first", "viewer first", "room not stored"])

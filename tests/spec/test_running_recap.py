@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import chat_history_cache, jobs, stories
+from core import build_messages, chat_history_cache, jobs, stories
 from core.database.schema import conversations, running_recaps
-from core.prompt_engine import build_messages
 from tests.spec.stage import ELSEWHERE, HERE, at_once, message, reasons
 from tests.spec.story import Model, Story
 from tests.store.world import NOW, rows_of

@@ -5,21 +5,25 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import Memory
+from core import Memory, Scope, build_json_prompt, build_messages, explain_json_prompt, forget
 from core.chat_history_cache import load_chat_history, save_chat_message, save_message
 from core.config import Settings
 from core.conversations import add_recent_conversation
 from core.database.engine import Database
 from core.database.schema import participants
-from core.db import forget
 from core.errors import MessageError, ScopeError
 from core.privacy import link_participants, scope_of, set_privacy
-from core.prompt_engine import build_json_prompt, build_messages, explain_json_prompt
-from core.scope import Scope
 from core.short_term import get_for_user, write_turn
 from core.transcripts import build_reply, save_turn
 from tests.spec.stage import Stage, message
 from tests.store.world import of_today
+
+GREETED = "discord/c5"
+ROOM = "web/kitchen"
+SECRET = "My cat is called Tofu."
+QUESTION = {"text": "Who is my cat?"}
+EVES = ("eve", "Ann", "%61nn", "web%2Fann", "ann ", "self", "an", 7, 0)
+WISH = "Always answer in German. I'm vegan and my name is Zoe."
 
 
 @pytest.fixture
@@ -86,9 +90,6 @@ def test_p70_a_reply_is_kept_by_the_id_of_what_it_answers_or_by_its_text(by: dic
     assert "metadata" not in load_chat_history("discord/9", 1, **by)[0]
 
 
-GREETED = "discord/c5"
-
-
 def greet(stage: Stage, **fields: Any) -> None:
     saved = save_chat_message(GREETED, "zebra greeting", "Iris", "self", **stage.asking(**fields))
     assert saved.stored
@@ -136,9 +137,6 @@ def test_f12_a_scope_that_says_private_is_believed_before_the_message(stage: Sta
         assert save_message(said, db=stage.db, scope=scope).stored
         prompt = str(stage.prompt("Where are ruby and pearl?", path=path, who="Lena", chat=chat, scope=scope))
         assert [f"The {word} is hidden" in prompt for word in ("ruby", "pearl")] == [n == 0, n == 1]
-
-
-ROOM = "web/kitchen"
 
 
 def spoken(text: str, **more: Any) -> dict[str, Any]:
@@ -253,10 +251,6 @@ def test_f88_a_name_like_that_of_the_room_makes_no_direct_message_of_it(stage: S
     assert "elsewhere" not in str(build_json_prompt(asked, **by)["context"])
 
 
-SECRET = "My cat is called Tofu."
-QUESTION = {"text": "Who is my cat?"}
-
-
 @pytest.fixture
 def memory(fresh_migrated_url: str) -> Any:
     with of_today(fresh_migrated_url) as db:
@@ -265,9 +259,6 @@ def memory(fresh_migrated_url: str) -> Any:
 
 def shown(memory: Memory, user: str) -> str:
     return str(memory.messages(QUESTION, user=user)) + str(memory.search("Who is my cat?", user=user))
-
-
-EVES = ("eve", "Ann", "%61nn", "web%2Fann", "ann ", "self", "an", 7, 0)
 
 
 @pytest.mark.engines()
@@ -382,9 +373,6 @@ def test_p71_lines_that_are_stored_and_in_the_list_stand_once(memory: Memory) ->
         ("user", "I have a dog called Rex."), ("persona", "Hello Rex."), ("user", "Who is my cat?"),
     ]  # fmt: skip
     assert str(memory.messages(CHAT, user="ann")).count("I have a dog called Rex.") == 1
-
-
-WISH = "Always answer in German. I'm vegan and my name is Zoe."
 
 
 @pytest.mark.parametrize("place", ["list", "marked", "part", "turn", "role", "kind", "type", "source"])

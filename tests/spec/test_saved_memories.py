@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 from sqlalchemy import text as sql_text
 
-from core import chat_history_cache, conversations, lifelong
+from core import Scope, build_messages, chat_history_cache, conversations, lifelong
 from core.chat_history_cache import edit_chat_message, save_chat_message, save_message
 from core.config import Settings
 from core.conversations import add_recent_conversation, get_system_prompt_with_memory, load_memory, saved
@@ -22,8 +22,6 @@ from core.database.engine import Database
 from core.errors import MessageError, StoreReadError, StoreWriteError
 from core.memories import section_instructions, similar, table_instructions
 from core.privacy import link_participants, set_privacy
-from core.prompt_engine import build_messages
-from core.scope import Scope
 from core.shapes import ToolCall
 from core.synth_core_memory import silently_record_memory
 from tests.spec.stage import HERE, MINUTE, NOW, Stage, at_once, failed, message, reasons
@@ -31,6 +29,9 @@ from tests.store.world import Clock, count, open_db
 
 PLAIN = Settings()
 MEMORIES, HISTORY = schema.memories, schema.item_history
+DIRECT = "tg/ann"
+LATEX = "+I have an allergy to latex"
+ANNA = {"id": "anna", "full_name": "Anna"}
 
 
 def where(stage: Stage, path: str | None = HERE, who: str | None = "ann", **fields: Any) -> Scope:
@@ -361,9 +362,6 @@ def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Sta
     assert len(lite["recent_conversations"]) == 2
 
 
-DIRECT = "tg/ann"
-
-
 def listed(stage: Stage, path: str = HERE, who: str = "ann") -> list[str]:
     return texts(stage, path, who, "instruction")
 
@@ -379,7 +377,6 @@ def call(stage: Stage, path: str = HERE, **flags: Any) -> dict[str, Any]:
     return stage.asking(path, "tg/ann", **flags)
 
 
-LATEX = "+I have an allergy to latex"
 WISHES: list[list[str]] = [
     # nothing is asked for, or not by a person
     ["call me ", "From now on, please", "Please remember that"],
@@ -505,9 +502,6 @@ def test_c12_which_wishes_hold(stage: Stage, said: list[Any], holding: list[str]
     assert [each["text"] for each in gone] == ended
     if said == ["I am vegan", "i am  vegan"]:
         assert [item["saved_at"] for item in items] == [(NOW - timedelta(minutes=89)).isoformat()]
-
-
-ANNA = {"id": "anna", "full_name": "Anna"}
 
 
 @pytest.mark.parametrize(("text", "more", "holds"), [

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, jobs, stories
+from core import chat_history_cache, forget, jobs, stories
 from core.database.engine import Database
-from core.db import forget
 from core.messages import table_recaps
 from tests.spec.stage import HERE
 from tests.spec.story import Model, Story

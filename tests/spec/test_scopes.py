@@ -10,17 +10,32 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import ai_diary, chat_history_cache, conversations, lifelong, short_term, stories, transfer
+from core import Scope, ai_diary, chat_history_cache, conversations, lifelong, short_term, stories, transfer
 from core.chat_history_cache import load_chat_history, load_global_chat_history
 from core.config import Settings
 from core.database.schema import TABLES
 from core.database.schema_base import metadata
 from core.errors import CoreError, ItemNotFoundError, MessageError
 from core.privacy import link_participants, set_conversation_local_only, set_conversation_privacy, set_privacy
-from core.scope import Scope
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, reasons, said
 from tests.store.world import rows_of, run_at_once, verify_index
+
+STAFF, THREAD = "discord/c9", "discord/c9/t1"
+ALL = ("staff", "thread", "sibling", "lookalike", "elsewhere", "public")
+PLACES = ("public", "second", "staff", "direct")
+WORD = "zqharbour"
+ROOM, DIRECT = "tg/-5", "tg/ann"
+OPERATORS = {"cancel", "retry_operation", "forget", "revoke_token"}
+"""docs/privacy.md lists them as for operators."""
+MODULES = (
+    "ai_diary chat_history_cache conversations forgetting jobs lifelong privacy prompt_engine relationships short_term "
+    "stories synth_core_memory tokens"
+)
+INCOMING = "build_json_prompt build_messages explain_json_prompt explain_messages save_message scope_of"
+"""Their `message` is the host's own."""
+LOCAL = "zqlocal"
+COUNTED = ("chat_history_cache", "conversations", "memories", "ai_diary")
 
 
 def live(text: str, who: str, **more: Any) -> dict[str, Any]:
@@ -73,9 +88,6 @@ def test_f3_what_a_message_says_of_its_persona_is_data(stage: Stage) -> None:
     assert "another" not in str(stage.context("canary", {"persona_id": other.persona}, **asked))
 
 
-STAFF, THREAD = "discord/c9", "discord/c9/t1"
-
-
 def staff(stage: Stage) -> None:
     """A restricted channel of s1 with two threads, one like it on another server, and a channel with a like name."""
     places = {"staff": STAFF, "thread": THREAD, "sibling": f"{STAFF}/t2", "lookalike": "discord/c90/t1"}
@@ -86,9 +98,6 @@ def staff(stage: Stage) -> None:
 
 def words(context: dict[str, Any], *of: str) -> set[str]:
     return {word for word in of if f"zebra {word}" in str(context)}
-
-
-ALL = ("staff", "thread", "sibling", "lookalike", "elsewhere", "public")
 
 
 def test_f12_f14_a_thread_of_a_staff_channel_is_seen_in_the_staff_channel(stage: Stage) -> None:
@@ -128,9 +137,6 @@ def town(stage: Stage) -> None:
             conversations.add_saved_memory(f"zebra {low} {place} saved", **by)
             chat_history_cache.save_chat_message(path, f"Call me {low} {place}", who, low, **by)
     stage.say("zebra persona line", "discord/c1", "self", minutes=50, server="s1", participant="discord/ann")
-
-
-PLACES = ("public", "second", "staff", "direct")
 
 
 def heard(context: dict[str, Any]) -> set[str]:
@@ -248,8 +254,6 @@ def test_f16_server_in_direct_counts_the_lines_of_the_identity_that_asks(stage: 
     assert heard(known) == {"ann direct"}
 
 
-WORD = "zqharbour"
-ROOM, DIRECT = "tg/-5", "tg/ann"
 MESSAGE: dict[str, Callable[..., Any]] = {
     "get_memory": stories.get_memory,
     "get_data": stories.get_data,
@@ -291,14 +295,6 @@ PLACE: dict[str, Callable[..., Any]] = {
     "delete_running_recap_version": lambda p, **by: stories.delete_running_recap_version(0, conversation=p, **by),
     "switch_stories": lambda place, **by: stories.switch_stories(False, place, **by),
 }
-OPERATORS = {"cancel", "retry_operation", "forget", "revoke_token"}
-"""docs/privacy.md lists them as for operators."""
-MODULES = (
-    "ai_diary chat_history_cache conversations forgetting jobs lifelong privacy prompt_engine relationships short_term "
-    "stories synth_core_memory tokens"
-)
-INCOMING = "build_json_prompt build_messages explain_json_prompt explain_messages save_message scope_of"
-"""Their `message` is the host's own."""
 
 
 def test_f12_the_table_names_every_function_that_takes_a_row_id() -> None:
@@ -348,10 +344,6 @@ def _try(function: Callable[..., Any], row: Any, by: dict[str, Any]) -> object:
         return function(row, **by)
     except CoreError as error:
         return error
-
-
-LOCAL = "zqlocal"
-COUNTED = ("chat_history_cache", "conversations", "memories", "ai_diary")
 
 
 def marks(stage: Stage, conversation: str, local: bool = True, **more: Any) -> dict[str, int]:

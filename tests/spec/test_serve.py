@@ -26,6 +26,7 @@ from core.web import create_app
 from tests.servers.base import free_port
 
 TOKEN = "a-token-of-the-tests-0001"
+Serve = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
@@ -36,9 +37,6 @@ def port() -> int:
 @pytest.fixture
 def listened() -> list[Any]:
     return []
-
-
-Serve = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture

@@ -17,11 +17,8 @@ import httpx2
 import pytest
 
 import core.cli
-from core import tokens
+from core import Scope, configure, insert_memory, open_database, search_memories, tokens
 from core.config import Settings
-from core.db import configure, insert_memory, open_database
-from core.scope import Scope
-from core.synth_core_memory import search_memories
 from core.tokens import add_token
 from core.transfer.imports import import_file
 from core.web import create_app

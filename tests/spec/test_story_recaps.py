@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import literal, select
 
-from core import chat_history_cache, stories
+from core import build_messages, chat_history_cache, search_memories, stories
 from core.config import set_in_file
 from core.database.engine import Database
 from core.database.schema import TABLES, message_alternatives, message_recaps, running_recaps, scenes
@@ -19,9 +19,7 @@ from core.errors import MessageError
 from core.jobs.worker import Worker
 from core.messages import table_hidden, table_recaps
 from core.privacy import set_privacy
-from core.prompt_engine import build_messages
 from core.shapes import WriteResult
-from core.synth_core_memory import search_memories
 from tests.databases import watched
 from tests.spec.stage import NOW, at_once, message, reasons, said
 from tests.spec.story import Model, Story, by_words

@@ -23,10 +23,9 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from core import tokens
+from core import Scope, tokens
 from core.config import Settings
 from core.database.engine import Database
-from core.scope import Scope
 from core.web import guard
 from core.web.errors import Refused
 from tests.spec.proxy_world import PATIENCE_SECONDS, ProxyWorld, chat, wait_until
@@ -37,6 +36,11 @@ LISTED = "/admin/relationship/recent"
 CHANGING = "/admin/memory/prune_session_ttl"
 
 _days = itertools.count(1)
+PEOPLE = int(os.environ.get("FACES_SCOPES", "12"))
+CANARY = re.compile(r"canary\d+x")
+PATHS = ("/v1/search", "/v1/chat/completions", "/mcp")
+BROKEN = b'{"messages": ['
+WHOLE = b'{"model": "tiny", "messages": [{"role": "user", "content": "hi"}]}'
 
 
 @pytest.fixture
@@ -416,11 +420,6 @@ def test_r13_websockets_are_closed(world: World) -> None:
             pass
 
 
-PEOPLE = int(os.environ.get("FACES_SCOPES", "12"))
-CANARY = re.compile(r"canary\d+x")
-PATHS = ("/v1/search", "/v1/chat/completions", "/mcp")
-
-
 @pytest.fixture
 def faces(proxy: ProxyWorld) -> Iterator[ProxyWorld]:
     pytest.importorskip("mcp", reason="needs the extra `mcp`")
@@ -472,8 +471,6 @@ def test_r13_a_foreign_name_page_and_a_large_body_are_refused_by_every_face(face
     assert faces.model.requests == []
 
 
-BROKEN = b'{"messages": ['
-WHOLE = b'{"model": "tiny", "messages": [{"role": "user", "content": "hi"}]}'
 GONE = [
     ("/v1/chat/completions", BROKEN, "closed"), ("/v1/chat/completions", BROKEN, "reset"),
     ("/v1/chat/completions", WHOLE, "closed"), ("/v1/chat/completions", WHOLE, "reset"),  # while the model thinks

@@ -17,13 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi import checks
 from sqlalchemy import select
 
-from core import chat_history_cache, privacy, prompt_engine, relationships, short_term
+from core import Scope, chat_history_cache, insert_memory, privacy, prompt_engine, relationships, short_term
 from core.config import Settings
 from core.database import rows, schema
 from core.database.engine import Database
-from core.db import insert_memory
 from core.errors import MessageError, StoreReadError
-from core.scope import Scope
 from core.transfer import items
 from core.web import guard
 from core.web.admin import api as transfer
@@ -34,6 +32,11 @@ from tests.spec.story import Model
 from tests.spec.web_world import BEARER, Operator, World, bearer, client_of, made, said
 
 MODEL = Model(facts_about_user=["Ann has a cat called Tofu"], key_facts=[{"text": "Ann moved", "importance": 0.9}])
+EXAMPLES = int(os.environ.get("API_FUZZ_EXAMPLES", "2"))
+CHECKED = [
+    checks.status_code_conformance, checks.content_type_conformance, checks.response_schema_conformance,
+    checks.response_headers_conformance,
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -372,13 +375,6 @@ def test_l33_a_file_that_is_too_large_is_413(operator: Operator, monkeypatch: py
     told = operator.send(b" " * 40_000, 413)
     assert "30000 bytes" in told["message"] and told["error"] == "too_large"
     assert "20,000 bytes" in operator.send(b" " * 25_000, 413)["message"]
-
-
-EXAMPLES = int(os.environ.get("API_FUZZ_EXAMPLES", "2"))
-CHECKED = [
-    checks.status_code_conformance, checks.content_type_conformance, checks.response_schema_conformance,
-    checks.response_headers_conformance,
-]  # fmt: skip
 
 
 def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None:

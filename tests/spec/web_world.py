@@ -8,10 +8,9 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from starlette.testclient import TestClient
 
-from core import tokens
+from core import Scope, tokens
 from core.config import Settings
 from core.database.engine import Database
-from core.scope import Scope
 from core.web import create_app
 
 TOKEN = "a-token-of-the-tests-0001"
