@@ -152,7 +152,6 @@ def test_r30_the_sdk_runs_it_over_a_socket(db: Database, ann: Scope) -> None:
             messages=[{"role": "user", "content": "I drink oolong"}],
         )  # fmt: skip
         message = runner.until_done()
-    assert message.content[0].text == "Noted."
-    assert {"type": "memory_20250818", "name": "memory"} in asked[0]["tools"]
+    assert message.content[0].text == "Noted." and {"type": "memory_20250818", "name": "memory"} in asked[0]["tools"]
     assert "File created successfully at: /memories/tea.md" in json.dumps(asked[1])
     assert "oolong" in Tool(MemoryTool(db=db, scope=ann))("view", path="/memories/tea.md")

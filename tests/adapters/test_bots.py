@@ -45,7 +45,6 @@ def test_r33_a_discord_message_says_where_and_how_private(world: World, db: Data
 
 
 def test_r33_a_discord_message_brings_reply_mentions_and_files(world: World, db: Database, persona: str) -> None:
-    """What a person reads there is what is stored; the bot's own lines are the persona's."""
     room = world.channel(20)
     bea = {"id": str(BEA), "username": "bea", "discriminator": "0", "avatar": None, "global_name": "Bea"}
     first = world.wire(f"I like <@{BEA}>'s tea", room, mentions=[bea], number=1500)

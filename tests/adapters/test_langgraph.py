@@ -73,7 +73,6 @@ def test_r31_filters_compare_and_page(store: Store) -> None:
 
 
 def test_r31_namespaces_are_listed_by_prefix_suffix_and_page(store: Store) -> None:
-    """`*` stands for one part, whatever it is; LangGraph's own tests say the rest."""
     for namespace in (("a", "b", "c"), ("a", "x", "c"), ("b", "b"), ("c",)):
         store.put(namespace, "k", {})
     assert store.list_namespaces(prefix=("a", "*", "c")) == [("a", "b", "c"), ("a", "x", "c")]
@@ -120,12 +119,10 @@ def test_r31_what_a_store_holds_is_in_prompts_of_the_scope(db: Database, store: 
     assert "oolong at dawn" in shown(ann) and "oolong at dawn" not in shown(bob)
     assert Store(db=db, scope=bob).search(()) == []
     forget(participant="web/ann", db=db, scope=ann)
-    assert store.search(()) == [] == store.list_namespaces()
-    assert "oolong at dawn" not in shown(ann)
+    assert store.search(()) == [] == store.list_namespaces() and "oolong at dawn" not in shown(ann)
 
 
 def test_r31_time_to_live(db: Database, ann: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over, it is read no more by any way; read before that, it begins anew unless the reader says otherwise."""
     start = db.clock()
     now = [start]
     monkeypatch.setattr(db, "clock", lambda: now[0])
@@ -144,8 +141,7 @@ def test_r31_time_to_live(db: Database, ann: Scope, monkeypatch: pytest.MonkeyPa
     now[0] = start + timedelta(minutes=18)
     assert keys(store.search(("t",), refresh_ttl=False)) == ["default", "never"]
     now[0] = start + timedelta(minutes=20)
-    assert store.sweep_ttl() == 2 and store.sweep_ttl() == 0
-    assert keys(store.search(("t",))) == ["never"]
+    assert store.sweep_ttl() == 2 and store.sweep_ttl() == 0 and keys(store.search(("t",))) == ["never"]
     store.put(("t",), "short", {"text": "again"}, ttl=1)
     assert store.get(("t",), "short").value == {"text": "again"}
 

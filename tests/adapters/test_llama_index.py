@@ -78,8 +78,7 @@ def test_r32_what_leaves_the_short_term_memory_is_kept_once(db: Database, ann: S
     lines = [(line["sender_id"], line["text"]) for line in load_chat_history(ann.conversation, db=db, scope=ann)]
     tins = [("ann", f"In tin number {n} there is oolong tea") for n in range(2)]
     assert lines[:4] == [tins[0], ("self", "Noted"), tins[1], ("self", "Noted")]
-    assert len(lines) == 2 * len(set(lines)) - 2 < 12
-    assert "tin number 0" in brought
+    assert len(lines) == 2 * len(set(lines)) - 2 < 12 and "tin number 0" in brought
 
 
 def test_r32_a_block_that_takes_no_short_term_memory_keeps_nothing(db: Database, ann: Scope) -> None:
@@ -100,10 +99,8 @@ def test_r32_the_block_is_made_smaller_on_demand(db: Database, ann: Scope) -> No
     async def shrink() -> None:
         whole = await block.aget([said("user", "Where is the oolong?")])
         smaller = await block.atruncate(whole, 60)
-        assert smaller is not None and smaller.startswith(HEAD)
-        assert len(HEAD) < len(smaller) <= len(whole) - 240
-        assert await block.atruncate(whole, len(whole)) is None
-        assert await block.atruncate("", 1) is None
+        assert smaller is not None and smaller.startswith(HEAD) and len(HEAD) < len(smaller) <= len(whole) - 240
+        assert await block.atruncate(whole, len(whole)) is None and await block.atruncate("", 1) is None
 
     asyncio.run(shrink())
 

@@ -63,8 +63,7 @@ def test_r29_pop_takes_the_newest_once(session: Session) -> None:
 
     popped = run(pop_all())
     assert sorted(item["content"] for item in popped if item) == [f"m{n}" for n in range(6)]
-    assert popped.count(None) == 2
-    assert (run(session.pop_item()), run(session.get_items())) == (None, [])
+    assert popped.count(None) == 2 and (run(session.pop_item()), run(session.get_items())) == (None, [])
 
 
 def test_r29_clearing_one_session_leaves_the_others(db: Database, scope: Scope, session: Session) -> None:
@@ -152,12 +151,10 @@ def test_r29_who_is_forgotten_or_wants_nothing_kept_has_no_items(
     assert run(session.get_items()) == []
     privacy.set_privacy("web/ann", "full", db=db, scope=scope)
     run(session.add_items([said("user", "oolong")]))
-    assert run(session.get_items()) == []
-    assert "session_items_refused" in caplog.text and "oolong" not in caplog.text
+    assert run(session.get_items()) == [] and "session_items_refused" in caplog.text and "oolong" not in caplog.text
 
 
 def test_r29_a_run_keeps_its_turns_and_a_scope_as_context_counts(db: Database, persona: str) -> None:
-    """With the SDK's own runner; two people of one session name are two sessions, by the context of the run."""
     session = Session("chat", db=db)
     for who, text in (("web/ann", "I am Ann"), ("web/bob", "I am Bob"), ("web/ann", "again")):
         agent = Agent(name="iris", model=ScriptedModel([[_message(f"Hello {who}")]]))

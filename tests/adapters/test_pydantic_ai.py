@@ -47,8 +47,7 @@ def test_r32_what_belongs_to_the_prompt_stands_in_the_request_alone(db: Database
     agent = Agent(asked.model, capabilities=[Memory(db=db, scope=ann)])
     first = ask(agent, "Who drinks oolong?")
     done = ask(agent, "Anything else?", message_history=first.all_messages())
-    assert "oolong at dawn" in asked.requests[0]
-    assert "oolong at dawn" not in str(done.all_messages())
+    assert "oolong at dawn" in asked.requests[0] and "oolong at dawn" not in str(done.all_messages())
     own = [("ann", "Who drinks oolong?"), ("self", "Green tea."), ("ann", "Anything else?")]
     assert texts(db, ann) == [*own, ("self", "Green tea.")]
 
@@ -66,7 +65,6 @@ def test_r32_what_was_said_before_is_brought_where_the_request_lacks_it(db: Data
 
 
 def test_r32_a_run_with_tools_brings_it_with_each_request_and_keeps_the_turn_once(db: Database, ann: Scope) -> None:
-    """The framework calls the model again after each tool; calls and their answers are no one's words."""
     insert_memory("Ann drinks oolong at dawn", "Ann", "chat", [], ann, db=db)
     asked = Asked([ToolCallPart("kettle", {})])
     agent = Agent(asked.model, capabilities=[Memory(db=db, scope=ann)])
@@ -81,8 +79,7 @@ def test_r32_a_structured_answer_is_not_kept_as_what_was_said(db: Database, ann:
         name: str
 
     agent = Agent(AnyModel(), output_type=Tea, capabilities=[Memory(db=db, scope=ann)])
-    assert isinstance(ask(agent, "Which tea?").output, Tea)
-    assert texts(db, ann) == [("ann", "Which tea?")]
+    assert isinstance(ask(agent, "Which tea?").output, Tea) and texts(db, ann) == [("ann", "Which tea?")]
 
 
 def test_r32_one_agent_keeps_its_users_apart_and_forgets_them(db: Database, ann: Scope, bob: Scope) -> None:
@@ -106,7 +103,6 @@ def test_r32_one_agent_keeps_its_users_apart_and_forgets_them(db: Database, ann:
 def test_r32_an_answer_is_given_where_the_turn_cannot_be_kept(
     ann: Scope, broken_db: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, opens: bool
 ) -> None:
-    """A database that fails, or cannot be opened, fails no run, and is never silent."""
     monkeypatch.setattr(defaults, "process", defaults._Process())
     monkeypatch.setenv("DATABASE_URL", "mysql://eva:secret@127.0.0.1:1/chats")
     own = Memory(db=broken_db if opens else None, scope=ann)

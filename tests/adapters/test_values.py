@@ -22,7 +22,6 @@ def list_values(prefix: tuple[str, ...] = (), kind: Any = "entry", *, db: Databa
 
 
 def test_r31_a_namespace_is_compared_part_by_part_and_in_case_and_fits_its_column(db: Database, ann: Scope) -> None:
-    """`u1` finds nothing of `u10`, of `U1`, or of a name that holds the sign between parts."""
     for first in ("u1", "u10", "U1", "u1\x1fx", "u%", "u_", "u1 "):
         put(db, ann, NewValue((first, "notes", "k"), f'"{first!r}"'))
     assert [value.path[0] for value in list_values(("u1",), db=db, scope=ann)] == ["u1"]

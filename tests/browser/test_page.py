@@ -132,7 +132,6 @@ def look_everywhere(page: Any, name: str) -> None:
 
 
 def test_l35_texts_are_seen_as_texts_and_never_run(window: Window, site: Site) -> None:
-    """The window's watch fails on a dialog; here the text is read letter by letter on every screen that shows it."""
     page = window()
     search(page, site, "alert")
     assert texts(page) == [SCRIPT] and page.locator(".chips li", has_text="<b>tag</b>").count() == 1

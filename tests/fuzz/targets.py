@@ -211,7 +211,6 @@ def _incoming(value: Any) -> object:
 
 
 def _filled(value: Any) -> object:
-    """A message that can be read, every optional part of it something else."""
     names = "chat_id text from_user chat reply_to_message entities photo is_private server_id thread_id"
     return _incoming({"message_id": 1, "date": NOW, "interface": "x", **dict.fromkeys(names.split(), value)})
 

@@ -50,7 +50,6 @@ def test_f60_to_f77_any_text_is_answered(target: Target) -> None:
 
 @pytest.mark.parametrize("target", VALUE_TARGETS, ids=attrgetter("name"))
 def test_f60_to_f77_any_value_is_answered(target: Target) -> None:
-    """Objects that raise when looked at, values that hold themselves, numbers of thousands of digits."""
     _run(target, of.anything)
 
 

@@ -71,7 +71,6 @@ def _there_and_back(db: Database, said: list[str]) -> None:
 
 
 def test_f62_g6_every_hostile_text_and_any_mixture_of_them_is_stored_and_found_as_said(db: Database) -> None:
-    """Quotes, comments, LIKE signs, parameters, JSON, NUL, surrogates, astral letters: all at once, in every field."""
     _there_and_back(db, list(HOSTILE))
 
     @settings(max_examples=max(3, EXAMPLES // 4), database=None, suppress_health_check=list(HealthCheck))

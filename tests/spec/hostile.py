@@ -31,7 +31,6 @@ def shape(value: Any) -> Any:
 
 
 def inner_shape(message: dict[str, Any]) -> Any:
-    """Return the role of a message, and the shape of the JSON it holds."""
     content = message["content"]
     if isinstance(content, list):
         return message["role"], [shape(json.loads(block["text"])) for block in content]

@@ -44,7 +44,6 @@ class Life(Stage):
         return call
 
     def run(self, model: Any = None, **flags: Any) -> list[Any]:
-        """Do what is queued for the persona."""
         return list(jobs.run_pending(model=model, **self.stage.asking(**flags)))
 
     def item(self, text: str, *, days: float = 0, path: str | None = None, **fields: Any) -> int:

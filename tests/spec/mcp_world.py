@@ -35,7 +35,6 @@ _NOWHERE = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
 
 
 def asked(tool: str, **arguments: Any) -> dict[str, Any]:
-    """Return the request that calls a tool, as it is posted."""
     params = {"name": tool, "arguments": arguments}
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
 
@@ -65,7 +64,6 @@ class HttpServer:
         return {"Authorization": f"Bearer {self.tokens[who]}"}
 
     def post(self, headers: Mapping[str, str | bytes], body: Any = None, **given: Any) -> httpx2.Response:
-        """Send a body, by default a call of `memory_list`."""
         content = {"content": body} if isinstance(body, (bytes, str)) else {"json": body or asked("memory_list")}
         usual = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
         sent: Any = {**usual, **headers}

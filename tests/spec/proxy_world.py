@@ -138,7 +138,6 @@ def whole(text: str | None, **more: Any) -> dict[str, Any]:
 
 
 def respond(recorded: Recorded, text: str, *calls: dict[str, Any], **more: Any) -> Response:
-    """Answer as the Responses API does."""
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     item = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [part]}
     output = [{"type": "reasoning", "id": "t", "summary": [{"type": "summary_text", "text": "Hm."}]}, *calls]

@@ -56,7 +56,6 @@ class Stage:
         return result.id
 
     def say_all(self, texts: Iterable[str], *place: str, minutes: float, step: float = 1, **more: Any) -> list[int]:
-        """Store lines said one after the other, so many minutes apart."""
         return [self.say(text, *place, minutes=minutes - step * n, **more) for n, text in enumerate(texts)]
 
     def remember(self, text: str, tags: Any = (), minutes: float = 60, path: str | None = None, **more: Any) -> int:

@@ -91,7 +91,6 @@ class Story(Stage):
         return self.call(stories.set_data, message, key, value, **more)
 
     def end_scene(self, message: int) -> None:
-        """End a scene with a message; nothing is hidden yet."""
         assert self.call(stories.add_scene_break, message, recap=False, AUTO_HIDE_SCENE_COUNT=-1).stored
 
     def break_scenes(self, rows: Sequence[int], *at: int, **more: Any) -> None:
@@ -99,7 +98,6 @@ class Story(Stage):
             assert stories.add_scene_break(rows[index], **self.given, **more).stored
 
     def work(self, kind: str, model: Any = None, row: int | None = None, **flags: Any) -> list[OperationRun]:
-        """Queue an operation of the conversation, and do what is queued."""
         metadata = {} if row is None else {"message_id": row}
         jobs.enqueue_operation(kind, metadata=metadata, conversation=self.path, **self.given)
         return self.run(model, **flags)

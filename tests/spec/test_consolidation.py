@@ -135,8 +135,7 @@ def test_l16_no_usable_reply_is_tried_again_and_nothing_found_is_no_failure(life
     talk(life, 3)
     for answer, why in (("sorry", "unreadable"), (ModelError("timeout"), "model_timeout"), ("", "model_empty")):
         done = life.consolidate_history(HERE, model=Model(answer))
-        assert (done, done.reason) == (0, why) and life.runs()[-1].error == why
-        assert life.mark() is None
+        assert (done, done.reason) == (0, why) and life.runs()[-1].error == why and life.mark() is None
     assert life.consolidate_history(HERE, model=facts("a"), ENABLE_MEMORIES=0).reason == "disabled"
     assert life.consolidate_history(HERE, model=facts("a")) == 1
     done = life.consolidate_history(HERE, model=facts("a"))
@@ -187,8 +186,7 @@ def test_l17_l22_a_failure_stores_and_marks_nothing(life: Life, monkeypatch: pyt
     assert [row.error for row in rows_of(life.db, JOBS, life.persona) if row.error] == ["StoreWriteError: memories"]
     assert life.texts() == ["a session row"] and life.mark() is None
     assert life.consolidate_history(HERE, model=facts("a")) == 1
-    assert [row.archived_at for row in life.rows()] == [None, None]
-    assert index_differences(life.db, life.persona) == []
+    assert [row.archived_at for row in life.rows()] == [None, None] and index_differences(life.db, life.persona) == []
 
 
 def test_l17_what_is_said_meanwhile_is_read_anew(life: Life) -> None:
@@ -231,8 +229,7 @@ def test_l17_a_message_of_a_late_clock_is_read(life: Life, monkeypatch: pytest.M
         life.stage.say("late", message_id="late")
     monkeypatch.undo()
     model = Model(lambda prompt: json.dumps({"key_facts": said_in(prompt)}))
-    assert [each.state for each in life.run(model)] == ["completed"]
-    assert life.texts() == ["a", "late"]
+    assert [each.state for each in life.run(model)] == ["completed"] and life.texts() == ["a", "late"]
     assert life.consolidate_history(HERE, model=model) == 0
 
 
@@ -241,14 +238,12 @@ def test_f20_nothing_for_long_of_those_who_want_none(life: Life, stage: Stage) -
     life.stage.say("My name is Paula.", who="partial", message_id="p")
     model = facts("x")
     done = life.consolidate_history(HERE, model=model)
-    assert (done, done.reason, model.asked, life.rows()) == (0, "privacy", [], [])
-    assert life.mark() is not None
+    assert (done, done.reason, model.asked, life.rows()) == (0, "privacy", [], []) and life.mark() is not None
 
 
 @pytest.mark.engines()
 @pytest.mark.slow
 def test_l17_two_at_once_store_one_time(life: Life) -> None:
-    """Two read the same messages, as where a lease has ended; the mark lets one of them store."""
     talk(life, 3)
     both, numbers = threading.Barrier(2, timeout=60), itertools.count()
 
@@ -320,8 +315,7 @@ def test_l13_a_window_that_fails_waits_for_more(life: Life) -> None:
 def test_l19_one_cycle_at_a_time(life: Life) -> None:
     talk(life, 3)
     for path in (None, HERE):
-        assert begin_elsewhere(life, path)
-        assert life.run_cycle(model=facts("a")).reason == "busy"
+        assert begin_elsewhere(life, path) and life.run_cycle(model=facts("a")).reason == "busy"
         assert life.consolidate_history(HERE, model=facts("a")).reason == "busy"
         assert life.deep_consolidation(model=facts("a")).reason == "busy" and life.runs() == []
         life.clock.forward(seconds=600)
@@ -330,7 +324,6 @@ def test_l19_one_cycle_at_a_time(life: Life) -> None:
 
 
 def begin_elsewhere(life: Life, path: str | None) -> bool:
-    """Let another process begin a cycle."""
     types = ("CONSOLIDATION", "DEEP_CONSOLIDATION")
     return table_claiming.begin(life.db, life.persona, types[0], types, path, {}, 600) is not None
 
@@ -394,8 +387,7 @@ def test_l21_deep_consolidation_prunes_and_extracts_anew(life: Life) -> None:
     assert max(len(row.content) for row in made) == 200 and {row.conversation_key for row in made} == {HERE, ELSEWHERE}
     before = [tuple(row) for row in life.rows()]
     again = life.deep_consolidation(model=model)
-    assert (again.stored, again.pruned, again.merged) == (0, 0, 4)
-    assert [tuple(row) for row in life.rows()] == before
+    assert (again.stored, again.pruned, again.merged) == (0, 0, 4) and [tuple(row) for row in life.rows()] == before
     assert index_differences(life.db, life.persona) == []
 
 
@@ -489,8 +481,7 @@ def test_f84_a_saved_memory_that_was_deleted_is_not_made_again_of_its_message(li
     (wish,) = list_saved_memories(kind="instruction", db=life.db, scope=scope)
     for row_id in (saved.id, wish["id"]):
         assert delete_saved_memory(row_id, db=life.db, scope=scope).stored
-    assert life.consolidate_history(HERE) == 0 and life.deep_consolidation().stored == 0
-    assert life.texts() == []
+    assert life.consolidate_history(HERE) == 0 and life.deep_consolidation().stored == 0 and life.texts() == []
 
 
 def test_f84_an_item_has_the_time_of_what_it_was_made_of(life: Life) -> None:

@@ -66,11 +66,9 @@ def test_p69_a_deleted_message_takes_along_all_that_was_made_of_it(stage: Stage)
     told = json.dumps({"title": "A job", "summary": f"Ann wants to go to {CANARY}."})
     conversations.close_conversation(HERE, model=lambda messages: told, wait=True, **by(stage, None))
     texts = {"memories", "ai_diary", "chat_history_cache", "short_term_memories", "conversation_summaries"}
-    assert texts <= left(stage)
-    assert CANARY in json.dumps(stage.context(f"where does she go, {CANARY}?"))
+    assert texts <= left(stage) and CANARY in json.dumps(stage.context(f"where does she go, {CANARY}?"))
     result = chat_history_cache.delete_chat_message(said, **by(stage))
-    assert result.stored
-    assert left(stage) == set()
+    assert result.stored and left(stage) == set()
     asked = stage.context("where is she going for another job?")
     assert CANARY not in json.dumps(asked)
     assert search_memories(keywords=[CANARY], db=stage.db, scope=stage.scope(HERE)) == []
@@ -86,7 +84,6 @@ def operations(stage: Stage) -> list[str]:
 @pytest.mark.engines()
 @pytest.mark.parametrize("way", ["edit", "choose"])
 def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage, way: str) -> None:
-    """Also if another alternative of it is chosen, which keeps the first text beside it."""
     said = everything(stage)
     if way == "edit":
         assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
@@ -106,7 +103,6 @@ def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage,
 
 
 def test_f84_what_a_host_makes_of_an_old_message_has_its_time(stage: Stage) -> None:
-    """Unless the host gives a time; and a repetition makes no item older."""
     first, named = everything(stage), by(stage)
     for row in (stage.say(JOB, minutes=20), first):
         silently_record_memory(JOB, message_id=row, **named)
@@ -215,8 +211,7 @@ def test_p69_what_was_said_twice_stays_until_both_are_gone(stage: Stage) -> None
     for row in (first, second):
         silently_record_memory("I like kale", message_id=row, **by(stage))
     chat_history_cache.delete_chat_message(first, **by(stage))
-    assert len(instructions(stage)) == 1
-    assert search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
+    assert len(instructions(stage)) == 1 and search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
     chat_history_cache.delete_chat_message(second, **by(stage))
     assert instructions(stage) == [] == archived(stage)
     assert not search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
@@ -308,7 +303,6 @@ def test_f87_an_answer_made_with_what_is_forgotten_is_recalled_no_more(stage: St
 
 @pytest.mark.engines()
 def test_f87_an_answer_that_repeats_a_deleted_message_is_hidden(stage: Stage) -> None:
-    """Only right behind it, or if its prompt contained it; an answer without its words stays."""
     said = stage.say("The zqharbour opens at nine", HERE, "Ann", minutes=30)
     stage.say("Nine, then: the zqharbour.", HERE, "self", minutes=29)
     stage.say("I see.", HERE, "self", minutes=28)

@@ -70,10 +70,8 @@ def checked(stage: Stage, **what: Any) -> Forgotten:
     assert everything(stage.db) == before, "a dry run changes nothing"
     done = gone(stage, **what)
     after = everything(stage.db)
-    assert dict(done) == differences(before, after)
-    assert dict(told) == dict(done)
-    assert (told.dry_run, told.operations, done.dry_run) == (True, done.operations, False)
-    assert set(done) == ALL
+    assert dict(done) == differences(before, after) and dict(told) == dict(done)
+    assert (told.dry_run, told.operations, done.dry_run) == (True, done.operations, False) and set(done) == ALL
     assert gone(stage, **what) == dict.fromkeys(ALL, 0)
     assert {name: n for name, n in differences(after, everything(stage.db)).items() if n} == {}
     assert index_differences(stage.db, stage.persona) == []
@@ -126,8 +124,7 @@ def test_f41_a_participant(stage: Stage) -> None:
     done = checked(stage, participant=ANN)
     told = {"chat_history_cache": 50, "memories": 3, "short_term_memories": 2, "participants": 1, "audiences": 1,
             "user_relationships": 1}  # fmt: skip
-    assert {name: done[name] for name in told} == told
-    assert texts(stage, schema.chat_history_cache, "id") == [bob]
+    assert {name: done[name] for name in told} == told and texts(stage, schema.chat_history_cache, "id") == [bob]
     assert texts(stage, schema.conversations, "conversation_key") == [GROUP, OTHER]
     assert texts(stage, schema.participants, "participant_key") == ["tg/bob"]
     assert "direct" not in texts(stage, schema.audiences, "kind")
@@ -163,8 +160,7 @@ def test_f42_who_answers_them_loses_the_quote(stage: Stage) -> None:
     assert done["chat_history_cache"] == 1 + len(notes) + 1
     kept = {row.id: row for row in rows_of(stage.db, schema.chat_history_cache, stage.persona)}
     assert [read_object(kept[row].metadata) for row in theirs] == [{"a": n} for n in range(len(notes))]
-    assert read_object(kept[other].metadata) == carol
-    assert kept[alone].metadata is None
+    assert read_object(kept[other].metadata) == carol and kept[alone].metadata is None
 
 
 def test_f42_f48_the_diary_and_short_term_entries_of_others(stage: Stage) -> None:
@@ -211,7 +207,6 @@ def story(stage: Stage, path: str = GROUP) -> tuple[list[int], list[int]]:
 
 @SERVER_TOO
 def test_f43_what_was_made_of_their_lines(stage: Stage) -> None:
-    """Scenes 1-4, Ann wrote in 3: scene recap 3 gone, versions 3 and 4 gone, 1 and 2 stay; two operations queued."""
     rows, found = story(stage)
     done = checked(stage, participant=ANN)
     assert (done["scene_recaps"], done["running_recaps"], done["scenes"], done["conversations"]) == (1, 2, 1, 1)
@@ -284,8 +279,7 @@ def test_f40_l7_a_memory_goes_with_its_former_versions_also_when_it_is_purged(st
     lifelong.edit_item(item, "the code is 8402", operator=True, **given)
     done = checked(stage, memory=item)
     assert (done["memories"], done["item_history"], done["tags"]) == (1, 1, 1)
-    assert texts(stage, schema.memories, "id") == [other]
-    assert not count(stage.db, schema.item_history, stage.persona)
+    assert texts(stage, schema.memories, "id") == [other] and not count(stage.db, schema.item_history, stage.persona)
     known = indexed_words(stage.db)
     assert not {"7391", "8402", "zqcode", "zqtag"} & known and "rains" in known
 
@@ -404,15 +398,13 @@ def test_f46_no_forgotten_text_is_in_the_file(tmp_path: Path, kept_open: bool, m
     assert other is None or load_chat_history("tg/c1", db=other, settings=DEFAULTS, scope=ann)
     done = forget(participant=ANN, scope=Scope("iris"), **call)
     held = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert done["chat_history_cache"] == 60 and done.out_of_reach == ()
-    assert re.findall(rb"canary[0-9]{4}", held) == []
+    assert done["chat_history_cache"] == 60 and done.out_of_reach == () and re.findall(rb"canary[0-9]{4}", held) == []
     for each in filter(None, (db, other)):
         each.close()
 
 
 @pytest.mark.parametrize("way", ["message", "items", "conversation", "person"])
 def test_f46_what_is_deleted_is_in_no_file_of_sqlite_or_its_journal_is_named(tmp_path: Path, way: str) -> None:
-    """Somebody may read for long: what is left is said, with what to do, and goes with the next deletion."""
     file = tmp_path / "own.db"
     db, other = open_db(f"sqlite:///{file}"), open_db(f"sqlite:///{file}")
     given: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": Scope("iris", "tg/c1", ANN)}
@@ -432,15 +424,13 @@ def test_f46_what_is_deleted_is_in_no_file_of_sqlite_or_its_journal_is_named(tmp
     def read_files() -> bytes:
         return b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
-    assert load_chat_history("tg/c1", **{**given, "db": other}) == []
-    assert not delete("canary")
+    assert load_chat_history("tg/c1", **{**given, "db": other}) == [] and not delete("canary")
     assert b"canary" not in read_files()
     with contextlib.closing(sqlite3.connect(file)) as reading:
         reading.execute("BEGIN")
         reading.execute("SELECT count(*) FROM chat_history_cache").fetchone()
         left = delete("gannet")
     assert left is None or [path.partition(": ")[0] for path in left] == [f"{file}-wal"]
-    assert not delete("last")
-    assert b"gannet" not in read_files()
+    assert not delete("last") and b"gannet" not in read_files()
     for each in (db, other):
         each.close()

@@ -339,7 +339,6 @@ def kept_in_process(db: Database) -> list[str]:
 
 
 def pack(p: Planting) -> None:
-    """Pack the rows of the persona, as they are once there are many."""
 
     def work(connection: Any) -> None:
         for row in p.rows("audiences"):
@@ -385,8 +384,7 @@ def test_f46_a_canary_in_every_text_column_is_nowhere_afterwards(
         done = forget(**what, db=db, settings=SETTINGS, scope=stage.scope())
     assert CANARY not in caplog.text.casefold() and "forgotten" in caplog.text
     assert done.total and CANARY not in json.dumps(done.as_dict()).casefold().replace(str(folder).casefold(), "")
-    assert p.held() == {} and CANARY not in packed_names(p)
-    assert kept_in_process(db) == []
+    assert p.held() == {} and CANARY not in packed_names(p) and kept_in_process(db) == []
     assert [path for path in folder.rglob("*") if CANARY in path.read_text().casefold()] == []
     assert CANARY not in asked(stage, OTHER).casefold()
     out = io.BytesIO()

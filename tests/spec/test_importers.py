@@ -147,12 +147,10 @@ def test_r21_what_letta_sent_by_its_tool_is_what_it_said(db: Database, tmp_path:
         value["agents"][0]["messages"][1] |= {"content": [{"type": "text", "text": "Hm, tea."}], "tool_calls": [call]}
 
     scope, done = _import_new(db, _changed(tmp_path, "letta/agent.json", change))
-    assert "Try Assam" in _texts(db, scope) and "Hm, tea." not in _texts(db, scope)
-    assert done.memories == 1
+    assert "Try Assam" in _texts(db, scope) and "Hm, tea." not in _texts(db, scope) and done.memories == 1
 
 
 def test_r21_chats_of_several_programs_in_one_zip(db: Database, tmp_path: Path) -> None:
-    """People collect what they have; a file that is refused leaves the others."""
     line = {"conversation": "kitchen", "timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann", "text": "It sings."}
     path = _zip(tmp_path / "all.zip", {
         "chats/Iris.jsonl": (SAMPLES.parent / "tavern_chat.jsonl").read_bytes(), "lines.jsonl": json.dumps(line),
@@ -176,8 +174,7 @@ def test_r21_one_chat_a_line_is_read_alike(db: Database, tmp_path: Path, name: s
     path, chats = tmp_path / "train.jsonl", json.loads(sample.read_text())
     path.write_text("\n".join(json.dumps(chat) for chat in chats))
     scope, done = _import_new(db, path)
-    assert (done.format, done.imported) == (name, EXPECTED[name][0])
-    assert "Assam" in _texts(db, scope)
+    assert (done.format, done.imported) == (name, EXPECTED[name][0]) and "Assam" in _texts(db, scope)
     os.utime(path, (1, 1))
     assert _import(db, scope, path).imported == 0
     unnamed = [{key: value for key, value in chat.items() if key != "id"} for chat in (*chats, chats[0])]
@@ -274,8 +271,7 @@ def test_r22_lines_that_two_exports_of_one_zip_share_come_in_once(db: Database, 
     later = f"{first}\n{head}2 - Ann: see you"
     path = _zip(tmp_path / "both.zip", {f"{name}.txt": first, f"{name} (1).txt": later})
     scope, _ = _import_new(db, path)
-    assert sorted(_texts(db, scope)) == ["ha", "ha", "see you", "yes"]
-    assert _import(db, scope, path).imported == 0
+    assert sorted(_texts(db, scope)) == ["ha", "ha", "see you", "yes"] and _import(db, scope, path).imported == 0
 
 
 def test_r22_what_was_edited_here_stays(db: Database) -> None:
@@ -283,8 +279,7 @@ def test_r22_what_was_edited_here_stays(db: Database) -> None:
     (row,) = [row for row in _rows(db, scope) if row.message_text == "Which seeds?"]
     there = replace(scope, conversation="discord/701", server=_audience(db, scope, "discord/701")[1])
     edit_chat_message(row.id, "Which seed?", db=db, settings=DEFAULTS, scope=there)
-    assert _import(db, scope, SAMPLES / "discord").edited == 0
-    assert "Which seed?" in _texts(db, scope)
+    assert _import(db, scope, SAMPLES / "discord").edited == 0 and "Which seed?" in _texts(db, scope)
 
 
 def test_r22_an_answer_regenerated_later_takes_the_place_of_the_first(db: Database, tmp_path: Path) -> None:
@@ -417,7 +412,6 @@ def test_r25_public_opens_groups_but_no_direct_message_and_nothing_stored_as_pri
 
 @pytest.mark.parametrize("known", [False, True])
 def test_r25_the_notes_tell_what_is_private_of_the_new_conversations(db: Database, tmp_path: Path, known: bool) -> None:
-    """Messages that say later that the channel is public do not open it; a dry run says the same as the import."""
     table, scope = tmp_path / "tea.csv", own_scope()
     said = "".join(f"{who},I like tea,2026-03-10T12:0{at}:00Z\n" for at, who in enumerate(("Ann", "Bob", "Iris")))
     table.write_text(f"speaker,text,timestamp\n{said}", encoding="utf-8")

@@ -47,7 +47,6 @@ MARKS = ("tool", "tool_result", "function", "memory", "recap", "summary", "promp
 
 
 def plant(stage: Stage, text: str) -> None:
-    """Put a text into every field that may come into a prompt."""
     short = text[:150]
 
     def by(path: str = HERE, who: str = "tg/ann") -> dict[str, Any]:
@@ -266,10 +265,8 @@ def test_f30_every_argument_of_every_door(db: Any, tmp_path: Path, capsys: pytes
                 told[called(name, function, values, by, argument, text)] += 1
     with capsys.disabled():
         print(f"\n{db.family}: {sum(told.values())} calls, {dict(told)}")
-    assert [what for what in told if what not in ("done", "refused")] == []
-    assert told["done"] > 200
-    assert counts(db, other.persona) == before
-    assert verify_index(db) == []
+    assert [what for what in told if what not in ("done", "refused")] == [] and told["done"] > 200
+    assert counts(db, other.persona) == before and verify_index(db) == []
     set_hook("context", lambda: {"mood": ALL_AT_ONCE})
     last = Stage(db, stage.persona)
     prompt = last.prompt(f"tofu {ALL_AT_ONCE}"[:5000], settings=Settings(**FLAGS))
@@ -318,7 +315,6 @@ def kept(stage: Stage) -> set[str]:
 
 
 def remembered(stage: Stage) -> str:
-    """Return what is found and listed of everything but the chat."""
     own = stage.asking(HERE, "tg/ann")
     wishes = conversations.list_saved_memories(kind="instruction", **own)
     found = search_memories(keywords=["zqobey"], include_chat=False, **own)
@@ -351,8 +347,7 @@ def test_f34_system_lines_of_the_log_are_read_by_nobody_who_remembers(stage: Sta
     lifelong.consolidate_history(HERE, **own)
     conversations.close_conversation(HERE, model, wait=True, **own)
     jobs.run_pending(model=model, **own)
-    assert model.asked and "zqobey" not in str(model.asked)
-    assert kept(stage) == {"chat_history_cache"}
+    assert model.asked and "zqobey" not in str(model.asked) and kept(stage) == {"chat_history_cache"}
     assert conversations.list_saved_memories(kind="instruction", **own) == []
 
 

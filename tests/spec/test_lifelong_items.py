@@ -247,8 +247,7 @@ def test_l9_an_item_a_host_stores_expires_too(life: Life) -> None:
     change = update(MEMORIES).where(MEMORIES.c.persona_id == life.persona).values(expires_at=None)
     life.db.transaction(lambda c: c.execute(change), source="test")
     assert life.found() == [] and life.found(SESSION_TTL_SEC=9 * 86400) == ["by the other door"]
-    assert life.prune_session_by_ttl(SESSION_TTL_SEC=9 * 86400) == 0
-    assert life.prune_session_by_ttl() == 1
+    assert life.prune_session_by_ttl(SESSION_TTL_SEC=9 * 86400) == 0 and life.prune_session_by_ttl() == 1
 
 
 def test_l10_l11_expired_session_items_are_archived_once(life: Life) -> None:
@@ -258,8 +257,7 @@ def test_l10_l11_expired_session_items_are_archived_once(life: Life) -> None:
     life.item("pinned", days=99, tier="session", pinned=True)
     assert life.prune_session_by_ttl(exclude_history_uid=HERE) == 0
     done = life.prune_session_by_ttl()
-    assert done == 2 and [why for _, why in done.items] == [("expired",)] * 2
-    assert life.prune_session_by_ttl() == 0
+    assert done == 2 and [why for _, why in done.items] == [("expired",)] * 2 and life.prune_session_by_ttl() == 0
     assert sorted(life.texts()) == ["for good", "pinned", "tofu 6.9"]
     assert index_differences(life.db, life.persona) == []
     done = life.prune_session_by_ttl(59)
@@ -305,8 +303,7 @@ def test_l23_the_table_of_pruning(life: Life, monkeypatch: pytest.MonkeyPatch) -
     assert len(life.holding()) == 8
     assert life.prune_ltm(mode="all") == 1 and life.prune_ltm() == 3 and life.prune_ltm() == 0
     assert sorted(life.texts()) == ["item 2", "item 5", "item 6", "session"]
-    assert index_differences(life.db, life.persona) == []
-    assert life.prune_ltm(max_age_days=1, max_importance=0) == 1
+    assert index_differences(life.db, life.persona) == [] and life.prune_ltm(max_age_days=1, max_importance=0) == 1
     for wrong in ({"max_age_days": 0}, {"max_importance": 2}, {"mode": "both"}, {"max_age_days": 1.5}):
         with pytest.raises(MessageError):
             life.prune_ltm(**wrong)
@@ -343,7 +340,6 @@ def test_l23_nothing_is_pruned_by_itself_unless_it_is_wanted(life: Life) -> None
 
 
 def test_l9_session_items_of_an_active_conversation_stay(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody tells worker, cycle or function which conversation is active; its last message does."""
     for days in (6.9, 7.0, 7.1):
         for path in (HERE, ELSEWHERE):
             life.item(f"{days} {path}", days=days, tier="session", path=path)

@@ -163,7 +163,6 @@ def test_r8_what_is_deleted_can_be_restored(world: World, call: Caller) -> None:
 
 
 def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World, call: Caller) -> None:
-    """Also when the id is sent as text, or as a number with a point."""
     clock: Any = world.db.clock
     for number, message_id in enumerate((2**60, float(2**60), str(2**60))):
         turn = told(call("turn_save", user_text="Hi", assistant_text="Hello", message_id=message_id))
@@ -197,8 +196,7 @@ def test_r38_tools_act_on_everything_a_search_shows(world: World, call: Caller) 
     for hit in changed:
         assert told(call("memory_delete", id=hit["id"]))["done"]
         assert "names nothing here" in refused(call("memory_delete", id=hit["id"]))
-    assert hits("zqother") == []
-    assert ai_diary.unarchive_entries(db=world.db, scope=Scope(world.persona)) == 1
+    assert hits("zqother") == [] and ai_diary.unarchive_entries(db=world.db, scope=Scope(world.persona)) == 1
 
 
 def test_r38_numbers_and_lists_sent_as_text_are_taken_and_tags_are_saved(world: World, call: Caller) -> None:

@@ -114,7 +114,6 @@ class Site:
         return httpx2.get(f"{self.url}/authorize", params={**query, "client_id": client["client_id"], **more})
 
     def ask(self, client: dict[str, str]) -> str:
-        """Return what the page of consent is opened with."""
         return parse_qs(urlsplit(self.authorize(client).headers["location"]).query)["ask"][0]
 
     def consent(self, client: dict[str, str], **more: str) -> str:
@@ -283,7 +282,6 @@ def test_f86_each_kind_of_token_opens_its_own_routes_alone(db: Database, model: 
 
 
 def test_f86_of_two_renewals_at_once_one_wins(site: Site) -> None:
-    """Both read the same row; the second finds another hash than it read."""
     site.call("memory_list")
     token = tokens.find_token(site.storage.tokens.access_token, db=site.db)
     assert token is not None and token.expires_at is not None

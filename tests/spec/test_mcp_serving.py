@@ -66,8 +66,7 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
     good = http.tokens[ANN]
     wrong = ["", "x", good[:-1], f"{good}x", good.upper(), revoked["token"], BOB, good.replace("pe_", "pe_1")]
     answers = [http.post({"Authorization": f"Bearer {text}"} if text else {}) for text in wrong]
-    assert {answer.status_code for answer in answers} == {401}
-    assert len({answer.text for answer in answers[1:]}) == 1
+    assert {answer.status_code for answer in answers} == {401} and len({answer.text for answer in answers[1:]}) == 1
     assert "not valid here" in answers[1].json()["error"]["message"]
     assert "token is needed" in answers[0].json()["error"]["message"]
     for text, header in ((f"Basic {good}", 401), (f"bearer {good}", 200)):
@@ -106,7 +105,6 @@ def test_r7_over_http_a_header_says_what_the_person_is_called(db: Database, pers
 
 
 def test_r7_a_session_of_one_is_none_of_another(http: HttpServer) -> None:
-    """No session is kept: an id that somebody shows is not looked at."""
     begun = http.post(http.headers(ANN), {"jsonrpc": "2.0", "id": 0, **INITIALIZE})
     assert begun.status_code == 200 and "mcp-session-id" not in begun.headers
     save = asked("memory_save", text="of Bob")
@@ -201,8 +199,7 @@ def test_r38_a_program_that_goes_away_leaves_no_traceback(migrated_url: str, per
     with contextlib.suppress(BrokenPipeError):
         print(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}), file=child.stdin, flush=True)
         child.stdin.close()
-    assert child.wait(120) == 1
-    assert "Traceback" not in child.stderr.read()
+    assert child.wait(120) == 1 and "Traceback" not in child.stderr.read()
     child.stderr.close()
 
 
@@ -335,8 +332,7 @@ def test_r11_a_shared_port_is_refused_for_the_page(
     """Somebody who logged in at one process would be a stranger to the next."""
     monkeypatch.setenv("ADMIN_TOKEN", "a-token-of-the-tests-0001")
     words = ["serve", "--port", str(free_port()), "--database", f"sqlite:///{tmp_path / 'serve.db'}", "--share-port"]
-    assert command_app.run_command(words) == 2
-    assert "--no-admin" in " ".join(capsys.readouterr().err.split())
+    assert command_app.run_command(words) == 2 and "--no-admin" in " ".join(capsys.readouterr().err.split())
 
 
 ENDING = """

@@ -43,7 +43,6 @@ def level(story: Story, to: str = "full", who: str = "tg/ann") -> None:
 
 
 def conversation(story: Story) -> tuple[list[int], list[int]]:
-    """Ann says the canary four times, Bob tells of a lamp; return their rows."""
     ann = [story.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(4)]
     bob = [story.say(f"Bob bought lamp {n} in Rome.", who="Bob", minutes=50 - n) for n in range(4)]
     return ann, bob
@@ -51,7 +50,6 @@ def conversation(story: Story) -> tuple[list[int], list[int]]:
 
 @pytest.fixture
 def every_break(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a scene end at any message."""
     monkeypatch.setattr(rules_scenes, "OFFSET", 0)
 
 
@@ -87,8 +85,7 @@ def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(story: Story)
     level(story)
     with pytest.raises(MessageError, match="privacy level is full"):
         stories.add_alternative(ann[0], f"another {CANARY}", **story.given)
-    assert where(story) == []
-    assert stories.add_alternative(bob[0], "another lamp", **story.given) == 1
+    assert where(story) == [] and stories.add_alternative(bob[0], "another lamp", **story.given) == 1
 
 
 def _scene(story: Story, rows: list[int]) -> None:
@@ -170,8 +167,7 @@ def test_f21_f47_p69_s9_what_changes_while_a_model_writes_is_made_as_it_was_nowh
             return '{"sceneBreakAt": 5}'
         return json.dumps({"key_facts": [echo(request)]}) if "CONSOLIDATION" in kind else echo(request)
 
-    assert story.run(Model(meanwhile), scene_min_length=1)
-    assert where(story) == []
+    assert story.run(Model(meanwhile), scene_min_length=1) and where(story) == []
     if kind in ("SCENE_RECAP", "CONSOLIDATION", "RECAP", "DEEP_CONSOLIDATION"):
         is_whole = kind in ("SCENE_RECAP", "CONSOLIDATION")
         is_made_again = (is_whole and change != "clear") or (kind, change) == ("RECAP", "edit")
@@ -236,8 +232,7 @@ def test_f20_a_line_handed_in_that_does_not_say_whose_it_is_is_of_who_speaks(sto
     for wait in (True, False):
         assert add_recent_conversation(messages, wait=wait, **given).reason == "privacy"
     strict = story.asking("tg/44", PRIVACY_DEFAULT="full")
-    assert add_recent_conversation(["who said this"], **strict).reason == "privacy"
-    assert where(story) == []
+    assert add_recent_conversation(["who said this"], **strict).reason == "privacy" and where(story) == []
     others = {**given, "scope": replace(scope, participant="tg/bob", conversation="tg/bob")}
     assert add_recent_conversation(messages, wait=True, **others).stored
 
@@ -247,8 +242,7 @@ def test_f21_whose_turn_an_answer_handed_in_is_of_is_known_when_it_is_summarised
     said = [{"text": "hello", "sender_id": "ann"}, {"role": "assistant", "content": f"Is the {CANARY} here?"}]
     assert add_recent_conversation(said, **given).stored
     level(story)
-    assert [each.state for each in story.run()] == ["completed"]
-    assert where(story) == []
+    assert [each.state for each in story.run()] == ["completed"] and where(story) == []
 
 
 @pytest.mark.parametrize("reply", ['{"sceneBreakAt": 4}', "```json\n[1, 2]\n```x```", '[{"a": 1}]', "y" * 1_000_001])
@@ -319,8 +313,7 @@ def test_f33_a_reply_names_nothing_it_was_not_given(kind: str, story: Story) -> 
     model = Model(_reply(other, foreign))
     ran = story.run(model)
     after = stored(story.persona)
-    assert model.asked and any(run.type == kind for run in ran)
-    assert stored(other.persona) == theirs
+    assert model.asked and any(run.type == kind for run in ran) and stored(other.persona) == theirs
     for name in ("audiences", "participants"):
         assert len(after[name]) == len(before[name])
     assert [row.conversation_key for row in after["conversations"]] == [HERE]
@@ -336,7 +329,6 @@ def test_f33_a_reply_names_nothing_it_was_not_given(kind: str, story: Story) -> 
 @pytest.mark.parametrize("kind", WORK)
 @pytest.mark.parametrize("reply", ["no JSON at all" * 2, "[]", None], ids=["words", "list", "unnamed"])
 def test_s47_an_operation_without_a_usable_answer_says_so(kind: str, reply: str | None, story: Story) -> None:
-    """Completed with an extract, or tried again: in both cases the row of the operation has the reason."""
     begin(story, kind)
     flags = {} if reply is not None else {"llm_base_url": "http://127.0.0.1:9/v1"}
     (run,) = [run for run in story.run(reply and Model(reply), **flags) if run.type == kind]

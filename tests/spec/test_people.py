@@ -27,7 +27,6 @@ SMALL_TALK = ("I am on my way.", "I think it will rain.", "I'll tell you tomorro
 
 
 def speakers(hits: Any) -> dict[str, str | None]:
-    """Return each snippet's first words to its speaker."""
     return {" ".join(hit["snippet"].split()[:3]): hit.get("speaker") for hit in hits}
 
 
@@ -81,7 +80,6 @@ def test_t33_a_saved_memory_of_somebody_else_names_them_where_several_speak(stag
 
 
 def test_t33_l3_an_item_names_its_person_where_several_speak_and_is_stored_once(stage: Stage) -> None:
-    """One cycle reads the lines of one person, a later one those of several, or the other way round."""
     known: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope(GROUP)}
     stage.say("I love rainy days.", GROUP, "Ann", minutes=60)
     lifelong.consolidate_history(GROUP, **known)
@@ -187,7 +185,6 @@ def test_p75_a_feeling_that_a_model_named_is_no_statement(stage: Stage) -> None:
 
 @pytest.mark.engines()
 def test_p75_a_profile_shows_nothing_that_the_scope_may_not_see(stage: Stage) -> None:
-    """What was said in private stays out of a room, whoever asks and whomever they ask about."""
     tell(stage)
     born = "I was born in Oslo."
     assert born in texts(stage, path=ANN, privacy="direct")
@@ -209,7 +206,6 @@ def test_p75_a_question_about_the_asker_is_answered_by_what_they_stated(stage: S
 
 
 def snippets_of(stage: Stage, question: str, **more: Any) -> set[str]:
-    """Return what a question of Ann finds."""
     return {hit["snippet"] for hit in search_memories(query=question, **more, **stage.asking(HERE, ANN))}
 
 
@@ -286,8 +282,7 @@ def test_l26_an_unknown_person_is_zeros_and_is_made_by_the_first_touch(stage: St
     }  # fmt: skip
     assert rows(stage) == 0
     told = touch(stage, "u9", "Ann")
-    assert told == (True, None, "") and told.relationship == get(stage, "u9")
-    assert touch(stage, "u9", "").stored
+    assert told == (True, None, "") and told.relationship == get(stage, "u9") and touch(stage, "u9", "").stored
     known = get(stage, "u9")
     assert (known["interaction_count"], known["username"], known["last_interaction"]) == (2, "Ann", NOW.isoformat())
     assert rows(stage) == 1
@@ -313,8 +308,7 @@ def test_l30_reading_gives_the_faded_value_and_adding_starts_from_it(stage: Stag
         assert get(stage)["affinity"] == 30 and get(stage)["trust"] == 20
         assert get(stage, settings=Settings(decay_days=120))["affinity"] == 45
         (listed,) = relationships.list_recent(**given(stage))
-        assert listed == get(stage)
-        assert adjust(stage, "tg/ann", 5).relationship["affinity"] == 35
+        assert listed == get(stage) and adjust(stage, "tg/ann", 5).relationship["affinity"] == 35
     with later(stage, days=60):
         assert get(stage)["affinity"] == 17  # of 35, 17.5 is lost, halves up
 

@@ -79,8 +79,7 @@ def test_p15_each_persona_has_a_text_of_its_own_next_to_the_configuration(
     for persona in ("iris", "Iris ", "../iris", "/etc/iris", ".hidden", "a%2Fb", "a/b", "美羽"):
         assert set_persona_text(f"I am {persona!r}.", settings=settings, scope=Scope(persona)).parent == folder
         assert get_persona_text(settings=settings, scope=Scope(persona)) == f"I am {persona!r}."
-    assert len(list(folder.iterdir())) == 8
-    assert get_persona_text(settings=settings, scope=IRIS) == "I am 'iris'."
+    assert len(list(folder.iterdir())) == 8 and get_persona_text(settings=settings, scope=IRIS) == "I am 'iris'."
     assert get_persona_text(settings=settings, scope=Scope("nobody")) == ""
     (folder / "iris.md").write_text("\ufeffChanged by hand.\n\n", encoding="utf-8")
     assert get_persona_text(settings=settings, scope=IRIS) == "Changed by hand."
@@ -125,8 +124,7 @@ def test_p64_phrases_and_refusals_are_overlaid_file_by_file(tmp_path: Path) -> N
     assert load_phrases("eo", templates_dir=tmp_path)["explicit"] == ("memoru",)
     assert load_phrases("de", templates_dir=tmp_path) == load_phrases("de")
     assert load_phrases("../remember/en", templates_dir=tmp_path)["explicit"] == ()
-    assert refused_patterns(tmp_path) == ("quagga refuses",)
-    assert read_instructions("I am vegan.", Settings())
+    assert refused_patterns(tmp_path) == ("quagga refuses",) and read_instructions("I am vegan.", Settings())
     assert not read_instructions("I am vegan.", Settings(templates_dir=tmp_path))
 
 

@@ -120,7 +120,6 @@ def test_f83_a_live_message_of_a_person_called_self_is_theirs(stage: Stage, send
 
 
 def test_f6_f83_linked_identities_of_somebody_else_have_one_name(stage: Stage) -> None:
-    """Bob writes from two platforms, and a third account is somebody else's: two people, not three."""
     for minutes, path in enumerate(("web/5", "dc/9", HERE), 28):
         stage.say(f"I like tea on {path}", path, "Bob", minutes)
     link_participants("tg/bob", "web/bob", **stage.asking())
@@ -239,8 +238,7 @@ def test_p72_the_personas_name_is_the_newest_whatever_the_history_shows(stage: S
     stage.say("Tell me another tale.", ELSEWHERE, minutes=61)
     narrate(stage, "Another tale.", "Narrator", 60, ELSEWHERE)
     made = ask(stage, "Where is the dragon?", **flags)
-    assert "You are Der Chronist." in made[0]["content"]
-    assert "] Der Chronist: A dragon sleeps." in made[-1]["content"]
+    assert "You are Der Chronist." in made[0]["content"] and "] Der Chronist: A dragon sleeps." in made[-1]["content"]
     new = message("Where is the dragon?", "tg/44")
     assert "You are Narrator." in build_messages(new, db=stage.db, scope=stage.scope())[0]["content"]
 
@@ -275,7 +273,6 @@ def test_p72_each_line_of_the_persona_keeps_the_name_it_was_saved_with(stage: St
 
 
 def test_p13_a_narrator_is_asked_for_the_names_of_its_characters(stage: Stage) -> None:
-    """The turns show them in front; a persona under one name is asked for none."""
     narrate(stage, "The fire crackles.", "Narrator", 90)
     told = "with no name in front", "with no JSON and no name in front"
     asked = ask(stage)[0]["content"], stage.prompt("hi")["instructions"]
@@ -290,7 +287,6 @@ def test_p13_a_narrator_is_asked_for_the_names_of_its_characters(stage: Stage) -
 
 
 def test_p72_a_persona_whose_id_is_a_name_is_not_called_by_the_newest_line(stage: Stage) -> None:
-    """Mira's id is her name: her lines are hers, and she speaks, also after a line of Oda."""
     given: dict[str, Any] = {"db": stage.db, "scope": Scope("Mira", HERE, "tg/ann")}
     said = {"Mira": "I bring the lantern.", "Oda": "My horse is called Ashes."}
     for n, (name, text) in enumerate(said.items()):
@@ -311,7 +307,6 @@ def test_p72_a_persona_whose_id_is_a_name_is_not_called_by_the_newest_line(stage
     [("Mira keeps the lighthouse; Oda is her rival.", "Mira"), ("Admirable. {{char}}.", "Oda"), ("", "Oda")],
 )
 def test_p72_the_personas_text_names_it(stage: Stage, tmp_path: Path, text: str, name: str) -> None:
-    """A card of Mira and a narrator who voices Oda too: the newest line says nothing of who the persona is."""
     (tmp_path / f"{stage.persona}.md").write_text(text)
     for n, speaker in enumerate(("Mira", "Oda")):
         narrate(stage, f"Here speaks {speaker}.", speaker, 90 - n)
@@ -331,13 +326,11 @@ def test_p72_what_one_list_shows_stands_in_no_other(stage: Stage) -> None:
     add_saved_memory("My tofu is grey", db=stage.db, scope=stage.scope(HERE, participant="tg/ann"))
     stage.say("My tofu is grey", HERE, minutes=3000)
     context = stage.context("tofu recipe", from_user={"id": "ann"}, HISTORY_LINES=0, ENABLE_HISTORY_RECENT=0)
-    assert "tofu recipe" in str(context["ai_diary"])
-    assert context["saved_memories"] == ["[2026-03-10] My tofu is grey"]
+    assert "tofu recipe" in str(context["ai_diary"]) and context["saved_memories"] == ["[2026-03-10] My tofu is grey"]
     assert context["memories"] == []
 
 
 def test_p72_an_item_and_the_line_it_was_made_from_are_shown_once_with_one_name(stage: Stage) -> None:
-    """An item of several people's talk has the speaker's name in its text, and the prompt puts it in front."""
     for n, (name, text) in enumerate(ITEMS.items()):
         said_by(stage, f"k{n}", name, text, 9000)
     given = {"db": stage.db, "scope": stage.scope()}
@@ -478,8 +471,7 @@ def test_p71_wishes_and_what_the_host_adds_are_in_it(stage: Stage) -> None:
     stage.say("Call me Jo")
     set_hook("context", lambda **_: {"persona": "You are Iris.", "weather": "rain"})
     made = contents(ask(stage))
-    assert made[0].startswith("You are Iris.\n\n") and "Call me Jo" in made[0]
-    assert "weather:\nrain" in made[-1]
+    assert made[0].startswith("You are Iris.\n\n") and "Call me Jo" in made[0] and "weather:\nrain" in made[-1]
 
 
 def test_f20_the_words_of_a_person_at_full_are_not_shown_to_who_answers_them(stage: Stage) -> None:
@@ -585,8 +577,7 @@ def test_p60_messages_have_the_report_of_what_is_in_them(stage: Stage) -> None:
     section = report["sections"]["memories"]
     lost = [item for item in report["left_out"] if item["section"] == "memories" and item["reason"] == "cut"]
     remembered = made[-1]["content"].partition("Remembered:\n")[2].partition(":\n")[0]
-    assert section["kept"] == remembered.count("tofu")
-    assert lost and all(item["id"] for item in lost)
+    assert section["kept"] == remembered.count("tofu") and lost and all(item["id"] for item in lost)
 
 
 def test_p71_of_memories_about_as_good_the_shorter_take_the_room(stage: Stage) -> None:
@@ -598,7 +589,6 @@ def test_p71_of_memories_about_as_good_the_shorter_take_the_room(stage: Stage) -
 
 
 def test_f83_a_reply_to_a_person_whose_id_is_self_names_no_persona(stage: Stage) -> None:
-    """The key `self` is the persona's own; a person may have it as an id, and need not have a name."""
     said = {"message_id": "m1", "text": "tofu?", "from_user": {"id": "self"}, "role": "user"}
     save_message({**message(), **said, "date": NOW - 9 * MINUTE}, **stage.asking())
     for n, reply in enumerate((said, {**said, "text": ""}, {**said, "role": "persona"})):
@@ -753,8 +743,7 @@ def test_t63_a_list_that_has_no_room_says_how_many_lines_match(stage: Stage) -> 
     )
     told = re.search(r"\n(\d+) lines match; the (\d+) best are shown\.", short)
     assert told and int(told[1]) >= 60 > int(told[2]) == short.count("I swam to the buoy") and len(short) <= 6000
-    assert "lines match" not in full
-    assert "lines match" not in "".join(contents(ask(stage, "How often did I swim?")))
+    assert "lines match" not in full and "lines match" not in "".join(contents(ask(stage, "How often did I swim?")))
 
 
 def test_t61_letters_inside_words_count_where_nothing_was_found_or_a_number_was_asked_for(stage: Stage) -> None:
@@ -766,8 +755,7 @@ def test_t61_letters_inside_words_count_where_nothing_was_found_or_a_number_was_
 
     assert "shamrock" in recalled()
     stage.remember("the rock is grey", [], 800)
-    assert "grey" in recalled() and "shamrock" not in recalled()
-    assert "shamrock" in recalled(MEMORY_ITEMS=5)
+    assert "grey" in recalled() and "shamrock" not in recalled() and "shamrock" in recalled(MEMORY_ITEMS=5)
 
 
 @pytest.mark.parametrize(("text", "gap"), [
@@ -860,7 +848,6 @@ def test_p73_the_day_is_that_of_the_askers_zone_and_counts_for_the_limit(stage: 
 
 @pytest.mark.parametrize("path", [ELSEWHERE, HERE])
 def test_p53_a_line_of_the_history_that_answers_stays_in_a_small_prompt(stage: Stage, path: str) -> None:
-    """The history shows it, so it is no memory; nothing but its place among the hits keeps it from being cut."""
     stage.say_all((f"We talk about the weather again, number {n}." for n in range(60)), path=ELSEWHERE, minutes=900)
     stage.say_all((f"The garden looks fine today, number {n}." for n in range(20)), minutes=800)
     stage.say("I live in Graz.", path=path, minutes=700, message_id="5")

@@ -78,15 +78,13 @@ def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage, unseen
     with traced(stage.db) as statements:
         context = stage.context("what", CONTEXT_VERBOSITY=10)
     assert current(context) == [f"good {n}" for n in range(10)]
-    assert recent(context) == [f"there {n}" for n in range(10)]
-    assert len(statements) <= 14
+    assert recent(context) == [f"there {n}" for n in range(10)] and len(statements) <= 14
     for n in range(10):
         stage.say(f"later {n}", minutes=30 - n)
         stage.say(f"there later {n}", ELSEWHERE, "Bob", minutes=30 - n)
     with traced(stage.db) as statements:
         full = stage.context("what", CONTEXT_VERBOSITY=10)
-    assert len(current(full)) == len(recent(full)) == 10
-    assert len(statements) <= 14
+    assert len(current(full)) == len(recent(full)) == 10 and len(statements) <= 14
 
 
 @pytest.mark.engines()
@@ -102,11 +100,9 @@ def test_p33_the_message_itself_is_not_repeated(stage: Stage) -> None:
     stage.say("is tofu soft", minutes=5, message_id="m-before")
     memory = {HERE: [live("is tofu soft", 0, message_id="m-now"), live("is tofu soft", 0)]}
     prompt, report = stage.explain("is tofu soft", memory)
-    assert current(prompt["context"]) == ["is tofu soft"]
-    assert "echo" in reasons(report, "history_current_chat")
+    assert current(prompt["context"]) == ["is tofu soft"] and "echo" in reasons(report, "history_current_chat")
     other = stage.explain("is tofu soft", memory, ENABLE_HISTORY_CURRENT_CHAT=0)
-    assert snippets(other[0]["context"]) == ["is tofu soft"]
-    assert "echo" in reasons(other[1], "memories")
+    assert snippets(other[0]["context"]) == ["is tofu soft"] and "echo" in reasons(other[1], "memories")
 
 
 def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> None:
@@ -235,8 +231,7 @@ def test_f69_odd_conversation_keys_are_keys(stage: Stage, path: str) -> None:
 def test_f70_an_id_that_does_not_fit_names_its_field(stage: Stage, fields: dict[str, Any], named: str) -> None:
     with pytest.raises(MessageError, match=named) as caught:
         stage.prompt("hi", **fields)
-    assert caught.value.fields
-    assert isinstance(caught.value, CoreError)
+    assert caught.value.fields and isinstance(caught.value, CoreError)
 
 
 def test_f6_p72_who_asks_is_named_as_their_lines_are_under_all_identities(stage: Stage) -> None:

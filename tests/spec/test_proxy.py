@@ -114,8 +114,7 @@ def test_r15_a_stream_comes_piece_by_piece_and_one_cut_off_stores_the_question(p
     proxy.model.paused.set()
     proxy.model.answers = ["one two three"]
     stream = proxy.client(X_User_Id="ann").chat.completions.create(model="t", messages=chat("count"), stream=True)
-    assert next(stream).choices[0].delta.content == "one"
-    assert proxy.model.ended == []
+    assert next(stream).choices[0].delta.content == "one" and proxy.model.ended == []
     if cut:
         stream.close()
         assert wait_until(lambda: proxy.model.ended == ["cut"])
@@ -158,8 +157,7 @@ def test_r20_an_upstream_out_of_reach_is_a_502(proxy: ProxyWorld) -> None:
     beyond = proxy.served_again(llm_base_url="http://127.0.0.1:9")
     with beyond as world, pytest.raises(openai.InternalServerError) as caught:
         world.ask(world.client(X_User_Id="ann"), "hello")
-    assert caught.value.status_code == 502 and "LLM_BASE_URL" in str(caught.value)
-    assert world.lines("proxy/ann") == []
+    assert caught.value.status_code == 502 and "LLM_BASE_URL" in str(caught.value) and world.lines("proxy/ann") == []
 
 
 def test_r20_f70_without_memory_the_request_goes_on(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +171,6 @@ def test_r20_f70_without_memory_the_request_goes_on(proxy: ProxyWorld, monkeypat
 
 
 def test_r20_without_the_database_who_was_known_goes_on(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The token was right a moment ago; one that was never seen is not let in."""
     client = proxy.client(X_User_Id="ann")
     proxy.ask(client, "hello")
     unseen = proxy.token()
@@ -316,8 +313,7 @@ def test_r16_a_shared_room_is_shared_when_it_is_said_to_be(proxy: ProxyWorld) ->
         assert refused.value.response.json()["fields"] == ["X-Conversation-Privacy"]
     with pytest.raises(openai.BadRequestError) as refused:
         proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Privacy="public"), "hello")
-    assert refused.value.response.json()["fields"] == ["X-Conversation-Id"]
-    assert len(proxy.model.requests) == count
+    assert refused.value.response.json()["fields"] == ["X-Conversation-Id"] and len(proxy.model.requests) == count
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -327,8 +323,7 @@ def test_r15_an_answer_that_is_too_long_to_keep_is_passed_on_and_told(
     """Nothing of it is stored, and the log says so: half an answer would be a wrong one."""
     monkeypatch.setattr(answers, "MAX_BYTES", 50)
     answer = proxy.post(json={"model": "tiny", "messages": chat("hello"), "stream": stream})
-    assert answer.status_code == 200 and "ok" in answer.text
-    assert wait_until(lambda: "proxy_not_stored" in caplog.text)
+    assert answer.status_code == 200 and "ok" in answer.text and wait_until(lambda: "proxy_not_stored" in caplog.text)
     assert proxy.wait_for_lines(1, "proxy/ann") == [("ann", "hello")]
 
 

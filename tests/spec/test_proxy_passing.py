@@ -45,7 +45,6 @@ def ask_about_cat(proxy: ProxyWorld, messages: list[Any] | None = None, **more: 
 
 @pytest.mark.parametrize("image_first", [True, False])
 def test_r37_memory_goes_into_the_text_beside_a_photo_of_any_size(proxy: ProxyWorld, image_first: bool) -> None:
-    """The image stays what and where it is; the limit of a request is for what is read of it."""
     teach(proxy)
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 9_000_000}}
     parts: list[Any] = [{"type": "text", "text": "What is my cat called?"}]
@@ -87,8 +86,7 @@ def test_r37_half_a_letter_in_a_line_and_a_mount_cost_no_memory(proxy: ProxyWorl
 def test_r37_every_other_route_passes_as_it_is_with_a_token(proxy: ProxyWorld) -> None:
     """One base URL serves all that a front end does: embeddings, files, speech, whatever comes next."""
     answer = httpx2.post(f"{proxy.url}/v1/embeddings", json={})
-    assert answer.status_code == 401 and answer.json()["error"]["message"]
-    assert not proxy.model.requests
+    assert answer.status_code == 401 and answer.json()["error"]["message"] and not proxy.model.requests
     head = {"Authorization": f"Bearer {proxy.host}"}
     for path in ("embeddings", "completions", "responses/r1/cancel", "rerank", "some/thing%20new"):
         answer = httpx2.post(f"{proxy.url}/v1/{path}?x=1", json={"input": "Ann"}, headers=head)
@@ -109,8 +107,7 @@ def test_r37_the_hosts_routes_stay_the_servers_own(proxy: ProxyWorld) -> None:
     head = {"Authorization": f"Bearer {proxy.host}"}
     for method, path in (("PUT", "memories"), ("GET", "search"), ("DELETE", "prompt")):
         assert httpx2.request(method, f"{proxy.url}/v1/{path}", headers=head).status_code == 405, (method, path)
-    assert httpx2.get(f"{proxy.url}/v1/memories", headers=head).json()["items"] == []
-    assert not proxy.model.requests
+    assert httpx2.get(f"{proxy.url}/v1/memories", headers=head).json()["items"] == [] and not proxy.model.requests
 
 
 def test_r37_what_is_too_large_is_refused_in_the_dialect(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,6 @@ def test_r19_memory_goes_before_the_persons_text_and_nothing_else_changes(
 
 
 def test_r17_a_chain_of_responses_is_one_conversation_with_every_line(proxy: ProxyWorld) -> None:
-    """A request holds the new line alone: the same words later are a new line, the same request again is none."""
     client = proxy.client(X_User_Id="ann")
     for number, text in enumerate(("Is there tea?", "yes", "yes", "yes")):
         for answer in (f"cup {number}", f"pot {number}"):  # asked twice, as after a lost connection

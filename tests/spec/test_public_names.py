@@ -54,7 +54,6 @@ def test_r2_every_type_that_a_public_function_names_is_public() -> None:
 
 
 def list_types(value: Any) -> Iterator[type]:
-    """Yield the classes in the annotations of a function."""
     if inspect.isfunction(value):
         for_type_checkers = {"Database": prompt_engine.db.Database, "Copied": prompt_engine.db.Copied}
         names = {**for_type_checkers, **vars(importlib.import_module(value.__module__))}

@@ -119,7 +119,6 @@ def test_t57_who_is_asked_about_is_offered_by_their_own_words() -> None:
 
 @pytest.fixture(scope="module")
 def house(db: Database) -> Stage:
-    """A persona with small talk, and six facts whose words stand nowhere else."""
     stage = Stage(db, persona="spelling")
     stage.say_all((f"we talked about the weather and the bus number {n}" for n in range(40)), minutes=900)
     for n, fact in enumerate(SAID):
@@ -158,7 +157,6 @@ def test_t57_the_score_decides_and_recency_corrects_no_word(house: Stage, monkey
 
 
 def test_t30_a_rare_word_is_not_taken_for_a_common_one_like_it(stage: Stage) -> None:
-    """`alonza` stands in one row: rows with `alonzo` do not push it out, whichever of the two was meant."""
     rare = stage.say("alonza is here", minutes=900)
     stage.say_all((f"alonzo was there {n}" for n in range(30)), minutes=800)
     hits, report = explain_search(query="alonza?", limit=3, **stage.asking(HERE))
@@ -189,7 +187,6 @@ def test_t65_a_word_that_stands_nowhere_costs_the_others_nothing(stage: Stage) -
 
 
 def test_t57_a_mark_inside_a_word_may_be_left_out(stage: Stage) -> None:
-    """`checkin` is typed for `check-in`, and `oleary` for `O’Leary`; `in` and `check` alone are other words."""
     for text in ("My check-in opens at noon", "Check the box in the attic", "We met Tom O’Leary", "Кур'єр запізнився"):
         stage.say(text)
     assert best(stage, "checkin?") == "My check-in opens at noon" and best(stage, "oleary") == "We met Tom O’Leary"
@@ -217,7 +214,6 @@ def facts_of(language: str) -> list[list[str]]:
 
 
 def plant(db: Database, language: str) -> Stage:
-    """Return a persona of one conversation in a language: small talk with the facts in between, oldest first."""
     stage = Stage(db, persona=f"script-{language}")
     talk, facts = TALKS[language], facts_of(language)
     said = [talk["joint"].join(parts) for parts in product(talk["openings"], talk["middles"], talk["ends"])]
@@ -275,7 +271,6 @@ def test_t8_every_script_has_the_hit_rate_of_english(db: Database) -> None:
 def test_t65_other_forms_and_spellings_find_the_row(
     stage: Stage, languages: tuple[str, ...], said: str, look_alike: str, question: str
 ) -> None:
-    """Who asks uses other forms than who told; the look-alike is newer and does not come first."""
     stage.say(said, minutes=900)
     stage.say(look_alike, minutes=100)
     assert best(stage, question, languages=languages) == said

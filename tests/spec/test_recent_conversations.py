@@ -56,8 +56,7 @@ def test_c1_switched_off_or_without_a_text_nothing_is_kept(stage: Stage) -> None
     for given, path in ((["  "], HERE), ([], HERE), (None, "tg/unknown"), (None, None)):
         assert add(stage, given, path, model=model) == (False, None, "empty")
     off = Settings(enable_recent_conversations=False)
-    assert add(stage, ["hello"], model=model, settings=off) == (False, None, "disabled")
-    assert model.asked == []
+    assert add(stage, ["hello"], model=model, settings=off) == (False, None, "disabled") and model.asked == []
     assert count(stage.db, SUMMARIES, stage.persona) == count(stage.db, JOBS, stage.persona) == 0
 
 
@@ -99,8 +98,7 @@ def test_c2_what_was_handed_in_and_is_not_stored_outlives_the_process(stage: Sta
     (job,) = rows_of(stage.db, JOBS, stage.persona)  # type: ignore[arg-type]
     assert "xylofant" in job.payload
     model = Model(TRIP)
-    assert run(stage, model) == ["completed"]
-    assert [one["id"] for one in listed(stage)] == [told.id]
+    assert run(stage, model) == ["completed"] and [one["id"] for one in listed(stage)] == [told.id]
     assert model.asked[0].index("xylofant rides") < model.asked[0].index("Yes!")
     (job,) = rows_of(stage.db, JOBS, stage.persona)  # type: ignore[arg-type]
     assert job.status == "completed" and "xylofant" not in job.payload
@@ -118,8 +116,7 @@ def test_c2_messages_handed_in_that_are_stored_are_kept_as_ids(stage: Stage) -> 
     add(stage, given, wait=False)
     (job,) = rows_of(stage.db, JOBS, stage.persona)  # type: ignore[arg-type]
     payload = json.loads(job.payload)
-    assert payload["rows"] == [one, other, None]
-    assert [each["text"] for each in payload["texts"]] == ["nowhere stored"]
+    assert payload["rows"] == [one, other, None] and [each["text"] for each in payload["texts"]] == ["nowhere stored"]
     model = Model(TRIP)
     run(stage, model)
     places = [model.asked[0].index(each["text"]) for each in given]
@@ -167,7 +164,6 @@ def test_t33_a_summary_of_several_names_who_said_what(stage: Stage, who: str, an
 
 @pytest.mark.parametrize("times", [1, 1000])
 def test_p69_a_message_handed_in_and_then_deleted_is_in_no_summary(stage: Stage, times: int) -> None:
-    """However long: it is the stored one."""
     text = "The ferry to Sardinia leaves at noon. " * times
     row = stage.say(text, minutes=0)
     add(stage, [{"text": text, "sender_id": "ann", "timestamp": NOW}], wait=False)
@@ -177,7 +173,6 @@ def test_p69_a_message_handed_in_and_then_deleted_is_in_no_summary(stage: Stage,
 
 
 def test_c4_in_the_background_a_failing_model_is_asked_again_before_the_extract_is_stored(stage: Stage) -> None:
-    """F56: retried, then the fallback; a refused key is not tried again."""
     db: Any = stage.db
     stage.say("The ferry to Sardinia leaves at noon.")
     add(stage, wait=False)
@@ -241,7 +236,6 @@ def test_c10_d23_the_same_end_adds_once_and_a_later_one_takes_its_place(stage: S
 
 @pytest.mark.parametrize("is_made", [False, True])
 def test_c1_a_conversation_keeps_its_summary_when_its_last_lines_are_deleted(stage: Stage, is_made: bool) -> None:
-    """Whether the first summary is made or waits, and although each deletion comes before the next summary is made."""
     stage.say("We sail to the island of Vis.", minutes=30)
     last = [stage.say(f"Bring {what}.", minutes=minutes) for what, minutes in (("ropes", 20), ("lamps", 10))]
     close_conversation(HERE, db=stage.db, settings=PLAIN, scope=stage.scope(None), wait=is_made)
@@ -255,8 +249,7 @@ def test_c10_an_earlier_end_that_is_summarised_late_does_not_come_back(stage: St
     early = add(stage, wait=False)
     stage.say("On Friday.", minutes=8)
     late = add(stage)
-    assert run(stage) == ["completed"]
-    assert [one["id"] for one in listed(stage)] == [late.id]
+    assert run(stage) == ["completed"] and [one["id"] for one in listed(stage)] == [late.id]
     assert [row.id for row in rows_of(stage.db, SUMMARIES, stage.persona)] == [late.id] != [early.id]  # type: ignore[arg-type]
 
 
@@ -314,8 +307,7 @@ def test_c30_c31_sections_and_bullets_oldest_first_and_stored_line_breaks_open_n
     )
     assert mirror.text(RECENT).count("## ") == 3
     assert mirror.text(SAVED) == "- I like tea\n- Call me Jo\n"
-    assert (done.recent, done.saved, done.written) == (3, 2, (RECENT, SAVED))
-    assert mirror.write().written == ()
+    assert (done.recent, done.saved, done.written) == (3, 2, (RECENT, SAVED)) and mirror.write().written == ()
     mirror.summary("a\n## b", "c\r\n## d\u2028## e", 30)
     mirror.write()
     assert mirror.text(RECENT).count("\n## ") == 3 and mirror.take().added == 0
@@ -335,7 +327,6 @@ def test_c30_a_scope_s_export_holds_that_scope_s_rows_alone(mirror: Mirror, tmp_
 
 
 def test_c32_an_export_takes_what_a_person_changed_in_the_file(mirror: Mirror) -> None:
-    """The file of saved memories is theirs; that of conversations shows what is stored."""
     tea = mirror.save("I like tea")
     mirror.save("I have a cat")
     mirror.summary("Trip", "Rome.")
@@ -344,8 +335,7 @@ def test_c32_an_export_takes_what_a_person_changed_in_the_file(mirror: Mirror) -
     mirror.put(SAVED, "\ufeff# my list\r\n- i have a CAT\r\n- by hand\n\n  - indented\n- " + "x" * 4001)
     mirror.put(RECENT, "")
     mirror.write()
-    assert mirror.text(RECENT) == whole
-    assert mirror.saved == ["I have a cat", "by hand"]
+    assert mirror.text(RECENT) == whole and mirror.saved == ["I have a cat", "by hand"]
     assert mirror.text(SAVED) == f"\ufeff# my list\r\n- i have a CAT\r\n- by hand\n\n  - indented\n- {'x' * 4001}\n"
     assert mirror.write().written == ()
     assert conversations.delete_saved_memory(tea, restore=True, **mirror.known).stored
@@ -389,8 +379,7 @@ def test_c34_an_import_adds_what_is_new_and_changes_nothing(mirror: Mirror, end:
     assert (done.added, done.left_out, done.written) == (2, (), ())
     assert mirror.recent == [("Trip", "Rome."), ("Cats", "Tofu."), ("By hand", "here")]
     assert sorted(mirror.saved) == ["I like green tea", "I like tea", "two\nlines"]
-    assert mirror.text(SAVED) == bullets.replace("\n", end)
-    assert mirror.take().added == 0
+    assert mirror.text(SAVED) == bullets.replace("\n", end) and mirror.take().added == 0
 
 
 def test_c34_an_import_names_the_conversations_that_the_list_has_no_place_for(mirror: Mirror) -> None:
@@ -456,7 +445,6 @@ def test_f72_a_folder_that_can_be_none_is_refused(mirror: Mirror, folder: str) -
 
 @pytest.fixture
 def kept(db: Database, tmp_path: Path) -> Mirror:
-    """Nothing stored, no folder; the host has set one."""
     folder = tmp_path / "notes"
     return Mirror(db, folder, own_scope(conversation=HERE, participant="tg/ann"), memory_folder_name=str(folder))
 
@@ -495,8 +483,7 @@ def test_c32_a_line_removed_by_hand_is_gone_and_a_line_added_is_a_memory(kept: M
     texts = sorted(line.rpartition("] ")[2] for line in shown(kept)["saved_memories"])
     assert texts == ["I like jazz", "I like tea", "Rex is my dog"]
     (pin,) = lifelong.search_items(archived=True, **kept.known)["items"]
-    assert pin["text"] == "My pin is 4711"
-    assert forget(memory=pin["id"], **kept.known)["memories"] == 1
+    assert pin["text"] == "My pin is 4711" and forget(memory=pin["id"], **kept.known)["memories"] == 1
 
 
 def test_c34_nothing_is_read_by_itself_and_what_is_forgotten_leaves_the_files(kept: Mirror) -> None:

@@ -38,8 +38,7 @@ def test_s26_s28_d21_numbers_are_given_once_and_one_version_is_current(story: St
     assert [each["version"] for each in story.storage()["versions"]] == [0, 1, 4]
     refused = stories.set_current_running_recap(3, **here)
     assert (refused.stored, refused.reason) == (False, "refused") and "0, 1, 4" in refused.notes[0]
-    assert story.storage()["current_version"] == 4
-    assert delete(4).stored and story.storage()["current_version"] == 1
+    assert story.storage()["current_version"] == 4 and delete(4).stored and story.storage()["current_version"] == 1
     assert stories.set_current_running_recap(0, **here) == (True, 0, "")
     texts = [stories.get_running_recap(*number, **here) for number in ((), (1,), (4,))]
     assert [text and text["content"] for text in texts] == ["text 0", "text 1", None]
@@ -65,8 +64,7 @@ def test_s27_s31_a_version_and_the_storage_have_their_keys_and_are_of_one_chat(s
     empty = story.storage()
     assert empty == {"chat_id": HERE, "current_version": 0, "versions": []}
     assert stories.get_running_recap(conversation=HERE, **story.given) is None
-    assert stories.get_running_recap_versions(HERE, **story.given) == []
-    assert story.add("text", 3, 1, 4, 9) == 0
+    assert stories.get_running_recap_versions(HERE, **story.given) == [] and story.add("text", 3, 1, 4, 9) == 0
     (version,) = story.storage()["versions"]
     assert list(version.items()) == [
         ("version", 0), ("timestamp", int(NOW.timestamp() * 1000)), ("content", "text"), ("scene_count", 3),
@@ -95,7 +93,6 @@ def told(story: Story, *at: int, count: int = 55) -> list[int]:
 
 
 def combine(story: Story, model: Any = None, **metadata: Any) -> list[tuple[str, str]]:
-    """Run one RUNNING_SCENE_RECAP and return state and error."""
     jobs.enqueue_operation("RUNNING_SCENE_RECAP", metadata=metadata, conversation=HERE, **story.given)
     return [(each.state, each.error) for each in story.run(model)]
 
@@ -116,8 +113,7 @@ def test_s29_bulk_then_incremental_then_anew_from_the_version_before(story: Stor
     # a version and a new scene
     assert combine(story, model) == [("completed", "")]
     v1 = story.storage()["versions"][1]
-    assert numbers(v1) == (3, 0, 20, 30)
-    assert "Scene to 30." in model.asked[1] and "Scene to 20." not in model.asked[1]
+    assert numbers(v1) == (3, 0, 20, 30) and "Scene to 30." in model.asked[1] and "Scene to 20." not in model.asked[1]
     assert 'Recap up to now: {"recap": "Of 2."}\n\nNew scenes: [' in model.asked[1], "the previous text goes with it"
     assert v1["content"] == "Of 1.", "the model writes the whole text anew"
     # nothing new: the model is not asked
@@ -127,8 +123,7 @@ def test_s29_bulk_then_incremental_then_anew_from_the_version_before(story: Stor
     stories.set_scene_recap(made[30], "Scene to 30, told anew.", **story.given)
     story.run(model)
     v2 = story.storage()["versions"][2]
-    assert numbers(v2) == (3, 0, 20, 30)
-    assert "told anew" in model.asked[2]
+    assert numbers(v2) == (3, 0, 20, 30) and "told anew" in model.asked[2]
     assert "Of 2." in model.asked[2] and "Of 1." not in model.asked[2], "from the version before that scene"
     stories.set_scene_recap(made[10], "Scene to 10, told anew.", **story.given)
     story.run(model)
@@ -206,15 +201,13 @@ def test_s41_the_text_is_that_of_the_template(story: Story, tmp_path: Path) -> N
 
 def test_s41_without_recap_or_with_stories_off_nothing_is_injected(story: Story) -> None:
     story.tell(2)
-    assert injection(story)["value"] == ""
-    assert "running_recap" not in story.context()
+    assert injection(story)["value"] == "" and "running_recap" not in story.context()
     story.add("x")
     assert story.context()["running_recap"] == "The story so far:\nx"
     assert "running_recap" not in story.context(ENABLE_RUNNING_RECAP=0)
     assert stories.switch_stories(False, HERE, **story.given).stored
     assert stories.switch_stories(False, HERE, **story.given).reason == "unchanged"
-    assert injection(story)["value"] == ""
-    assert "running_recap" not in story.context()
+    assert injection(story)["value"] == "" and "running_recap" not in story.context()
     assert stories.refresh_memory(HERE, **story.given)["running_recap"] == ""
     assert stories.switch_stories(True, HERE, **story.given).stored
     assert stories.refresh_memory(HERE, **story.given)["running_recap"] == "The story so far:\nx"
@@ -243,15 +236,13 @@ def test_s14_the_injected_text_fits_into_its_share_of_the_context(story: Story) 
     flags = {"context_tokens": 1000, "running_recap_context_limit": 10}
     made = stories.get_running_recap_injection(HERE, counter=count, **story.with_flags(**flags))
     head, text = made["value"].split("\n")
-    assert head == "The story so far:"
-    assert text == " ".join(f"d{n} one two three." for n in range(26, 50))
+    assert head == "The story so far:" and text == " ".join(f"d{n} one two three." for n in range(26, 50))
     assert count(made["value"]) == 100
     nothing = stories.get_running_recap_injection(HERE, **story.with_flags(running_recap_context_limit=0))
     assert nothing["value"] == ""
     _, report = story.explain(CONTEXT_TOKENS=1000, RUNNING_RECAP_CONTEXT_LIMIT=10)
     section, gone = report["sections"]["running_recap"], reasons(report, "running_recap")
-    assert (section["kept"], section["found"]) == (1, 1 + len(gone))
-    assert len(gone) > 10 and set(gone) == {"limit"}
+    assert (section["kept"], section["found"]) == (1, 1 + len(gone)) and len(gone) > 10 and set(gone) == {"limit"}
 
 
 @pytest.mark.parametrize(("flags", "expected"), [
@@ -266,7 +257,6 @@ def test_s14_the_injected_text_fits_into_its_share_of_the_context(story: Story) 
      "system, l0, l1, l2, l3, RECAP assistant, new"),
 ], ids=str)  # fmt: skip
 def test_p73_position_depth_and_role_hold_in_the_messages(story: Story, flags: dict[str, Any], expected: str) -> None:
-    """And the story has one title, not two."""
     story.write("l0", "l1", "l2", "l3")
     story.add("They left.\nAnn: I agree.", provenance="manual")
     made = build_messages(message("new"), **story.with_flags(**flags))

@@ -348,7 +348,6 @@ CHAT: list[dict[str, Any]] = [
 
 
 def test_p71_a_list_of_chat_messages_is_read_as_it_is(memory: Memory) -> None:
-    """The last of the person is answered, the others are this conversation, and what the system says comes first."""
     memory.remember(SECRET, user="ann")
     before = [dict(each) for each in CHAT]
     system, first, second, last = memory.messages(CHAT, user="ann")

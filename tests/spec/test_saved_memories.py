@@ -213,16 +213,13 @@ def test_c29_in_mode_plus_the_message_is_saved_before_the_prompt(stage: Stage) -
     shown, told = prompt("@memory likes tea")
     assert shown == ["[2026-03-10] likes tea"]
     assert told == {"call": "memoryTool", "by": "@memory", "stored": True, "id": told["id"], "reason": ""}
-    assert prompt("@memory likes tea")[1]["reason"] == "duplicate"
-    assert prompt("@memory")[1]["reason"] == "empty"
+    assert prompt("@memory likes tea")[1]["reason"] == "duplicate" and prompt("@memory")[1]["reason"] == "empty"
     assert prompt("write to mail@memory.org") == (["[2026-03-10] likes tea"], None)
     shown, told = prompt("Please remember that my cat is Tofu")
     assert [line[13:] for line in shown] == ["likes tea", "Please remember that my cat is Tofu"]
-    assert told["by"] == "phrase"
-    assert prompt("@memory more", MEMORY_MODE="agent")[1] is None
+    assert told["by"] == "phrase" and prompt("@memory more", MEMORY_MODE="agent")[1] is None
     assert prompt("@memory more", ENABLE_SAVED_MEMORY=0) == ([], None)
-    assert prompt("@memory more", ENABLED_TOOL_IDS=["weather"])[1] is None
-    assert len(texts(stage)) == 2
+    assert prompt("@memory more", ENABLED_TOOL_IDS=["weather"])[1] is None and len(texts(stage)) == 2
 
 
 def talk(stage: Stage, title: str, summary: str = "We spoke.", minutes: float = 60, path: str | None = None) -> None:
@@ -290,8 +287,7 @@ def test_c20_the_memory_prompt_selects_as_the_json_prompt_does(stage: Stage) -> 
     for n in range(34):
         save(stage, f"fact {n}", who=None)
     shown = [line.removeprefix("- ") for line in (memory(stage) or "").splitlines() if line.startswith("- ")]
-    assert shown[0] == "[2026-03-10] I am allergic to nuts"
-    assert shown == stage.context("hello")["saved_memories"]
+    assert shown[0] == "[2026-03-10] I am allergic to nuts" and shown == stage.context("hello")["saved_memories"]
     system = get_system_prompt_with_memory("Base.", **stage.asking(HERE))
     assert "] I am allergic to nuts" in system
 
@@ -541,8 +537,7 @@ def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_it
     stage.say("Call me Jo", DIRECT, minutes=50)
     stage.say("I am vegan", HERE, minutes=40, server="s1")
     assert shown(stage, "tg/44", scope=stage.scope(server="s1")) == ["I am vegan"]
-    assert shown(stage, "tg/45", scope=stage.scope(server="s2")) == []
-    assert "Call me Jo" in shown(stage, DIRECT)
+    assert shown(stage, "tg/45", scope=stage.scope(server="s2")) == [] and "Call me Jo" in shown(stage, DIRECT)
     stage.say("I'm not vegan anymore", DIRECT, minutes=30)  # of what is not seen there, nothing is changed
     assert listed(stage, HERE) == ["I am vegan"]
 
@@ -568,7 +563,6 @@ def test_f12_what_ends_in_a_direct_message_holds_there_and_not_in_the_server(sta
 
 @pytest.mark.engines()
 def test_c12_whose_wishes_hold_where(stage: Stage) -> None:
-    """The newest word counts where private and public differ; linked identities share their wishes."""
     stage.say("Call me Jo", HERE, minutes=50)
     stage.say("Call me Captain", DIRECT, minutes=40)
     stage.say("Call me Bobby", who="Bob")
@@ -649,11 +643,9 @@ def test_c12_instructions_are_refused_listed_added_deleted_and_restored(stage: S
     again = conversations.add_saved_memory("call me jo", kind="instruction", **call(stage))
     assert again == (False, made.id, "duplicate")
     newer = conversations.add_saved_memory("Call me Kim", kind="instruction", **call(stage))
-    assert listed(stage) == ["Call me Kim"]
-    assert conversations.list_saved_memories(**call(stage)) == []
+    assert listed(stage) == ["Call me Kim"] and conversations.list_saved_memories(**call(stage)) == []
     assert conversations.delete_saved_memory(newer.id, **call(stage)) == (True, newer.id, "")
-    assert conversations.delete_saved_memory(newer.id, **call(stage)).reason == "unchanged"
-    assert listed(stage) == []
+    assert conversations.delete_saved_memory(newer.id, **call(stage)).reason == "unchanged" and listed(stage) == []
     assert conversations.delete_saved_memory(newer.id, restore=True, **call(stage)).stored
     assert conversations.delete_saved_memory(made.id, restore=True, **call(stage)).stored
     assert listed(stage) == ["Call me Jo"], "what is restored takes the place of what held"

@@ -90,7 +90,6 @@ def test_s22_the_running_recap_is_queued_before_everything_else_unless_switched_
 
 @pytest.mark.parametrize("cancelled", [0, 1])
 def test_s20_scene_recaps_of_a_conversation_are_made_one_after_the_other(story: Story, cancelled: int) -> None:
-    """The next one must not take over messages of one that a dead worker holds, but those of one that is cancelled."""
     rows = story.tell(55)
     story.break_scenes(rows, 10, 30, 50)
     found = sorted(jobs.list_operations(**story.given), key=lambda each: each["id"])
@@ -169,7 +168,6 @@ def test_s24_without_a_model_long_pauses_end_scenes(story: Story, db: Database) 
 @pytest.mark.engines()
 @pytest.mark.parametrize("changed", [(8, 2), (8, 7, 2), (3, 8), (2, 3, 7, 8), (8, 3, 7), (0, 1, 2, 3, 8)])
 def test_s20_p69_deletions_before_a_worker_runs_keep_recaps_and_order(story: Story, changed: tuple[int, ...]) -> None:
-    """The lines end or lie in two scenes; each scene is told once, whatever is deleted first, and an empty one goes."""
     rows = story.tell(12, texts=[f"{chr(97 + at) * 5}." for at in range(12)])
     for at, name in ((3, "The storm"), (8, "The watch")):
         assert stories.add_scene_break(rows[at], name, **story.given).stored
@@ -198,8 +196,7 @@ def test_t33_recaps_name_who_said_it(story: Story) -> None:
     story.write("I bought a boat in Genoa.", who="Bob")
     story.write("I stay at home.", who="Ann")
     assert story.call(stories.queue_recaps, story.path)
-    assert story.call(stories.add_scene_break, story.messages[-1]).stored
-    assert story.run()
+    assert story.call(stories.add_scene_break, story.messages[-1]).stored and story.run()
     told = [story.get(message, "memory") for message in story.messages]
     assert told == ["Ann: I sold the red house.", "Bob: I bought a boat in Genoa.", "Ann: I stay at home."]
     recap = story.get(story.messages[-1], "scene_recap_memory")
@@ -235,11 +232,9 @@ def test_s25_a_message_left_out_later_leaves_the_recaps_of_its_scene(story: Stor
         return str([*scenes, stories.get_running_recap(conversation=HERE, **story.given)])
 
     assert "nine" in recaps() and "dragon" in recaps()
-    assert stories.set_data(rows[1], "exclude", True, **story.given).stored
-    assert "nine" not in recaps()
+    assert stories.set_data(rows[1], "exclude", True, **story.given).stored and "nine" not in recaps()
     assert story.run() and "nine" not in recaps() and "dragon" in recaps() and "fell" in recaps()
-    assert stories.set_data(rows[1], "exclude", None, **story.given).stored
-    assert story.run() and "nine" in recaps()
+    assert stories.set_data(rows[1], "exclude", None, **story.given).stored and story.run() and "nine" in recaps()
 
 
 @pytest.mark.engines()
@@ -247,11 +242,9 @@ def test_s29_an_edit_in_the_first_scene_leaves_the_recaps_of_the_others(story: S
     """Their messages are hidden, so without a running recap a prompt says nothing of them until a worker runs."""
     rows = story.tell(6, texts=["A dragon woke.", "It flew.", "A knight came.", "He fought.", "e.", "f."])
     story.break_scenes(rows, 1, 3)
-    assert story.run()
-    assert chat_history_cache.edit_chat_message(rows[0], "A griffin woke.", **story.given).stored
+    assert story.run() and chat_history_cache.edit_chat_message(rows[0], "A griffin woke.", **story.given).stored
     (shown,) = stories.get_running_recap_versions(conversation=HERE, **story.given)
-    assert "knight" in shown["content"] and "flew" not in shown["content"]
-    assert story.run()
+    assert "knight" in shown["content"] and "flew" not in shown["content"] and story.run()
     final = stories.get_running_recap(conversation=HERE, **story.given)["content"]
     assert "griffin" in final and "knight" in final and "dragon" not in final
 
@@ -279,8 +272,7 @@ def test_a_scene_longer_than_the_model_can_read_is_recapped_in_stretches(story: 
     stories.add_scene_break(last, **{**story.given, "scope": story.scope("tg/9")})
     model = Model("p")
     story.run(model, context_tokens=1000, running_scene_recap_auto_generate=False)
-    assert len(model.asked) > 3
-    assert sum(request.count("giant") for request in model.asked) > 2900
+    assert len(model.asked) > 3 and sum(request.count("giant") for request in model.asked) > 2900
 
 
 @pytest.mark.engines()
@@ -304,5 +296,4 @@ def test_p69_a_running_recap_goes_with_a_message_before_which_older_ones_were_st
     rows = story.write("I bake for a Zyxwvut", "b", "c")
     story.add("Ann bakes for a Zyxwvut", 1, 0, 0, 1)
     story.tell(5, start=timedelta(days=30))
-    assert chat_history_cache.delete_chat_message(rows[0], **story.given).stored
-    assert story.storage()["versions"] == []
+    assert chat_history_cache.delete_chat_message(rows[0], **story.given).stored and story.storage()["versions"] == []

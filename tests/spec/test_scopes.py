@@ -140,7 +140,6 @@ def town(stage: Stage) -> None:
 
 
 def heard(context: dict[str, Any]) -> set[str]:
-    """Return whose words of which place are anywhere in a context."""
     return {f"{who} {place}" for who in ("ann", "bob") for place in PLACES if f"{who} {place}" in str(context)}
 
 
@@ -395,15 +394,13 @@ def test_f18_threads_follow(stage: Stage) -> None:
     short_term.write_turn(turn, "ok", messages=[{"content": LOCAL, "sender_id": "ann"}],
                           **stage.asking("tg/555", "tg/ann"))  # fmt: skip
     assert LOCAL not in repr(short_term.get_for_user("tg/ann", **stage.asking("tg/77", "tg/ann")))
-    assert marks(stage, "tg/9/1", False)["conversations"] == 1
-    assert marks(stage, "tg/9", False)["conversations"] == 2
+    assert marks(stage, "tg/9/1", False)["conversations"] == 1 and marks(stage, "tg/9", False)["conversations"] == 2
     set_conversation_privacy("tg/9", "restricted", db=stage.db, settings=Settings(), scope=Scope(stage.persona))
     assert marks(stage, "tg/9")["conversations"] == 3
 
 
 def test_f18_before_the_first_word(stage: Stage) -> None:
-    assert not any(marks(stage, "tg/new").values())
-    assert stored(stage, "conversations") == []
+    assert not any(marks(stage, "tg/new").values()) and stored(stage, "conversations") == []
     here = stage.scope("tg/new", server="s1", participant="tg/ann")
     assert marks(stage, "tg/new", scope=here)["conversations"] == 1
     stage.say(f"tofu {LOCAL}", "tg/new", server="s1")
@@ -435,7 +432,6 @@ def test_f18_equal_texts_of_a_marked_and_an_open_conversation_are_two_items(stag
 
 @pytest.mark.engines()
 def test_f18_what_is_written_meanwhile_is_marked_too(db: Any) -> None:
-    """Whoever writes while the mark is set is before it, and marked by it, or after it, and inherits it."""
     stage = Stage(db)
     stage.say("tofu")
 

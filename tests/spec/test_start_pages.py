@@ -95,7 +95,6 @@ def test_r35_the_bot_s_page_explains_by_the_command(own_folder: Path) -> None:
 
 
 def test_r35_the_typescript_of_the_readme_stores_a_turn_and_gets_a_prompt(own_folder: Path) -> None:
-    """Run by node where there is one; each request is one of the OpenAPI document in any case."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"^```ts\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
     db = open_database(f"sqlite:///{own_folder}/persona.db")
@@ -152,8 +151,7 @@ def test_r35_a_front_end_needs_the_page_s_commands_and_one_setting(tmp_path: Pat
         finally:
             process.kill()
             process.wait(60)
-    assert "Tofu" in json.dumps(model.last.messages)
-    assert (tmp_path / "prompt-engine.sqlite3").exists()
+    assert "Tofu" in json.dumps(model.last.messages) and (tmp_path / "prompt-engine.sqlite3").exists()
 
 
 @pytest.mark.slow
@@ -177,7 +175,6 @@ def test_r35_an_agent_needs_the_page_s_configuration(tmp_path: Path) -> None:
 
 
 async def save_and_search(words: list[str], errors: IO[str]) -> None:
-    """Call two tools by the official client, which starts the server and ends it."""
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
 

@@ -97,8 +97,7 @@ def test_s3_s13_values_are_kept_apart_from_the_message_and_counted(story: Story)
 def test_s3_a_value_that_changes_nothing_is_not_stored(story: Story, key: str, value: str | None) -> None:
     """Such as a place in the prompt for a message without a recap."""
     (message,) = story.write("one")
-    assert story.set(message, key, value).reason == "unchanged"
-    assert story.get(message) == {}
+    assert story.set(message, key, value).reason == "unchanged" and story.get(message) == {}
 
 
 def test_s3_the_keys_of_a_scene_show_it_and_its_functions_change_it(story: Story) -> None:
@@ -120,8 +119,7 @@ def test_s3_a_message_is_named_by_its_row_or_by_the_platforms_id(story: Story) -
     named = {"interface_path": story.path}
     assert story.set("m1", "memory", "x", **named).stored  # type: ignore[arg-type]
     assert story.call(stories.get_memory, "m1", **named) == "x"
-    assert story.set(17, "memory", "x") == WriteResult(False, None, "not_found")
-    assert story.get(17) == {}
+    assert story.set(17, "memory", "x") == WriteResult(False, None, "not_found") and story.get(17) == {}
     with pytest.raises(MessageError, match="row id that saving returned"):
         story.set("m1", "memory", "x")  # type: ignore[arg-type]
 
@@ -201,8 +199,7 @@ def test_s8_a_refused_reply_leaves_the_former_recap(db: Database, reply: str, re
 
 def test_s9_an_edited_message_has_a_stale_recap(story: Story) -> None:
     first, second, third = story.recap("one", "two", "three")
-    assert story.included() == [0, 1, 2]
-    assert edit(story, third, "it was otherwise").stored
+    assert story.included() == [0, 1, 2] and edit(story, third, "it was otherwise").stored
     assert story.get(third) == {"memory": "three", "stale": True, "provenance": "manual"}
     assert (story.included(), story.operations()) == ([0, 1], [])
     assert edit(story, second, "so was this", RECAP_ON_MESSAGE=True).stored
@@ -292,8 +289,7 @@ def test_s10_the_reason_a_message_takes_no_part(story: Story) -> None:
 
     left_out = ["thought", "excluded", "program", "disabled", "disabled"]
     assert why(**flags) == ["system", "narrator", *left_out, "short"]
-    assert why() == ["disabled", "disabled", *left_out, ""]
-    assert why(MESSAGE_LENGTH_THRESHOLD=9)[-1] == ""
+    assert why() == ["disabled", "disabled", *left_out, ""] and why(MESSAGE_LENGTH_THRESHOLD=9)[-1] == ""
     assert why(INCLUDE_USER_MESSAGES=0)[5:] == ["user", "user", "user"]
     for disabled, reason in (((), ""), ("Bob", "disabled"), ("Bobby", "")):  # a text is one name
         assert story.call(stories.check_message_exclusion, story.messages[6], disabled=disabled) == reason
@@ -375,8 +371,7 @@ def test_s34_s35_the_plan_of_a_story_with_five_scenes(story: Story) -> None:
     story.call(stories.edit_scene_break, story.messages[70], visible=False, AUTO_HIDE_SCENE_COUNT=-1)
     assert story.call(plan, 2) == {"hide": [], "show": [(51, 70)]}
     assert story.refresh(AUTO_HIDE_SCENE_COUNT=-1)["shown"] == []
-    assert story.refresh(AUTO_HIDE_SCENE_COUNT=9)["shown"] == [(0, 70)]
-    assert hidden_of(story) == []
+    assert story.refresh(AUTO_HIDE_SCENE_COUNT=9)["shown"] == [(0, 70)] and hidden_of(story) == []
 
 
 @pytest.mark.engines()
@@ -439,7 +434,6 @@ WANTED = {
 @pytest.mark.slow
 @pytest.mark.engines("sqlite", "mariadb", "mysql")
 def test_d2_a_refresh_and_a_prompt_use_their_indexes(db: Database) -> None:
-    """Of six conversations of 1,000 messages; nothing is read through, recaps are found by their own index."""
     story = Story(db, "plans", "bench/0", message_recap_context_type="percent", message_recap_context_limit=10)
     story.fill(1000)
     key = {"persona_id": story.persona, "conversation_key": story.path}
@@ -491,8 +485,7 @@ def test_s34_a_setting_of_the_file_acts_later(story: Story, tmp_path: Path, monk
         Worker(story.db, personas=[story.persona]).run(once=True)
         return hidden_of(story)
 
-    assert work(AUTO_HIDE_SCENE_COUNT=2) == [0, 1, 2]
-    assert work(AUTO_HIDE_SCENE_COUNT=1) == list(range(7))
+    assert work(AUTO_HIDE_SCENE_COUNT=2) == [0, 1, 2] and work(AUTO_HIDE_SCENE_COUNT=1) == list(range(7))
     with changes(story) as written:
         assert work() == list(range(7)) and written == []
     assert work(AUTO_HIDE_SCENE_COUNT=9) == []

@@ -147,8 +147,7 @@ def test_l36_what_an_operator_changes_is_no_interaction(operator: Operator, life
     told = update("tg/ann", "stored", "affinity", "interaction_count", "last_interaction", affinity_delta=5)
     assert told == [True, 5, 0, None]
     named = update("tg/ann", "trust", "username", "interaction_count", trust_delta=300, username="Ann")
-    assert named == [100, "Ann", 0]
-    assert operator.get("/relationship", user_id="tg/ann")["affinity"] == 5
+    assert named == [100, "Ann", 0] and operator.get("/relationship", user_id="tg/ann")["affinity"] == 5
     by = life.stage.asking()
     assert operator.get("/relationship", user_id="tg/u9") == relationships.get("tg/u9", **by)
     relationships.ensure_and_touch("tg/bob", "Bob", **by)
@@ -199,8 +198,7 @@ def test_f40_a_participant_is_forgotten_by_the_route(operator: Operator, other: 
     assert (nothing["total"], nothing["persona"]) == (0, other.persona)
     assert f"of the persona {other.persona!r}. Rows are stored of " in nothing["notes"][0]
     assert operator.post("/forget", {"conversation": "tg/an"}, dry_run=True)["notes"][0].endswith("Near it: tg/ann.")
-    assert operator.post("/forget", {"server": "s2"})["total"] == 0
-    assert operator.get("/memory/search")["total"] == 1
+    assert operator.post("/forget", {"server": "s2"})["total"] == 0 and operator.get("/memory/search")["total"] == 1
     assert "such as 'web/ann'" in operator.post("/forget", {"participant": "ann"}, 422)["message"]
     met = Scope(other.persona, "tg/9", ANN)
     chat_history_cache.save_chat_message("tg/9", "hello", "Ann", ANN.partition("/")[2], db=life.db, scope=met)
@@ -336,7 +334,6 @@ def test_l32_export_and_import_by_the_routes(operator: Operator, other: Operator
 def test_l32_an_export_is_sent_while_it_is_read(
     app: FastAPI, life: Life, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """However large: no more than a part is held, and a failure on the way cuts the file off instead of ending it."""
     life.add_facts_with_meta([f"{n} {'x' * 3000}" for n in range(300)])
     read: list[int] = []
     known = items._build_item

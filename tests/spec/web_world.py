@@ -41,7 +41,6 @@ class Operator:
         return _json(self.ask("DELETE", path), status)
 
     def send(self, content: bytes, status: int = 200, **params: Any) -> Any:
-        """Return what an import of these bytes answers."""
         asked = self.ask("POST", "/memory/import", params=params, files={"file": ("memories", content)})
         return _json(asked, status)
 
