@@ -55,8 +55,8 @@ class Stage:
         assert result.stored and result.id is not None, result
         return result.id
 
-    def say_all(self, texts: Iterable[str], *place: str, minutes: float, step: float = 1, **more: Any) -> list[int]:
-        return [self.say(text, *place, minutes=minutes - step * n, **more) for n, text in enumerate(texts)]
+    def say_all(self, texts: Iterable[str], *at: str, minutes: float = 60, step: float = 1, **more: Any) -> list[int]:
+        return [self.say(text, *at, minutes=minutes - step * n, **more) for n, text in enumerate(texts)]
 
     def remember(self, text: str, tags: Any = (), minutes: float = 60, path: str | None = None, **more: Any) -> int:
         asking = self.asking(path, **{k: more.pop(k) for k in ("participant", "server", "privacy") if k in more})

@@ -215,14 +215,12 @@ def test_p74_why_shows_where_a_line_was_said_and_what_stands_beside_it(operator:
 
 def test_l35_conversations_and_people_are_found_by_letters_and_counted(db: Database) -> None:
     stage = Stage(db, PERSONA)
-    for number in range(3):
-        stage.say(f"line {number}", path="tg/42", minutes=50 - number, title="Tea 100% room")
+    stage.say_all((f"line {number}" for number in range(3)), "tg/42", minutes=50, title="Tea 100% room")
     stage.say("in private", path="tg/ann", privacy="direct", minutes=5)
     Stage(db, "an-overview-of-another").say("elsewhere", path="tg/77")
     shown, total = overview.list_conversations(db, PERSONA, "", 10)
-    assert [(each.key, each.messages, each.privacy) for each in shown] == [
-        ("tg/ann", 1, "direct"), ("tg/42", 3, "public"),
-    ]  # fmt: skip
+    listed = [("tg/ann", 1, "direct"), ("tg/42", 3, "public")]
+    assert [(each.key, each.messages, each.privacy) for each in shown] == listed
     assert total == 2 and overview.list_conversations(db, PERSONA, "", 1, 1)[0][0].key == "tg/42"
     for text, count in (("100%", 1), ("%", 1), ("tg/77", 0)):
         assert overview.list_conversations(db, PERSONA, text, 10)[1] == count

@@ -15,21 +15,7 @@ import pytest
 import typer
 
 import core.cli
-from core import (
-    aio,
-    chat_history_cache,
-    db,
-    jobs,
-    lifelong,
-    llm,
-    privacy,
-    relationships,
-    semantic,
-    short_term,
-    stories,
-    synth_core_memory,
-    synth_tagging,
-)  # fmt: skip
+from core import aio, chat_history_cache, jobs, lifelong, llm, privacy, relationships, synth_tagging
 from core.ai_diary import unarchive_entries
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.cli import app as command
@@ -38,12 +24,14 @@ from core.config.levels import SECRET_FILES
 from core.conversations import add_recent_conversation, export_markdown, list_recent_conversations
 from core.database.engine import Database
 from core.database.schema import TABLES
-from core.db import check_server, forget, insert_memory, open_database
+from core.db import check_server, configure, forget, insert_memory, migrate, open_database
 from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError
 from core.lifelong import delete_items, search_items
 from core.prompt_engine import build_json_prompt, explain_json_prompt, reduce_prompt_for_llm_limit, to_messages
 from core.scope import Scope
-from core.short_term import store_short_term_memory, write_turn
+from core.semantic import drop_vectors
+from core.short_term import get_stats, store_short_term_memory, write_turn
+from core.stories import auto_hide_plan
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
 from core.transfer import import_items
 from tests.api_page import read_signature
@@ -99,7 +87,7 @@ def test_f70_an_id_that_cannot_be_one_is_refused_by_name(stage: Stage, value: An
     assert count(stage.db, TABLES["chat_history_cache"], stage.persona) == 0  # type: ignore[arg-type]
 
 
-CONNECTIONS = {
+@pytest.mark.parametrize(("url", "said"), {
     "postgres://u:canary-pw@h/n": "scheme", "mysql://u:canary-pw@h": "names no database",
     "mysql://u:canary-pw@127.0.0.1:1/n": "could not be reached", "sqlite:////no/such/folder/x.db": "does not exist",
     "persona.db": "'persona.db' is not a connection string", "mysql://u:canary-pw@h:port/n": "connection string",
@@ -113,10 +101,7 @@ CONNECTIONS = {
     "mysql://u:canary-pw@h/n?canary-pw=1": "Behind the question mark",
     "mysql://u:canary-pw@h/n?tls=canary-pw": "off, on or verify", "sqlite:///x.db?mode=memory": "mode=ro",
     "sqlite:///x.db?mode=ro&timeout=5": "mode=ro",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("url", "said"), CONNECTIONS.items())
+}.items())  # fmt: skip
 def test_f73_a_connection_string_names_its_fault_and_never_the_password(url: str, said: str) -> None:
     with pytest.raises((ConfigError, StoreError)) as raised:
         open_database(url, settings={"DB_TIMEOUT_SECONDS": 1})
@@ -224,7 +209,7 @@ def _anything(parameter: inspect.Parameter) -> object:
     return ["x"] if "Sequence" in kind or "list" in kind or "Iterable" in kind else "x"
 
 
-ENDLESS: dict[str, Callable[[Stage, Any], Any]] = {
+@pytest.mark.parametrize(("name", "door"), {
     "a recent conversation": lambda stage, items: _call(stage, add_recent_conversation, items),
     "a short-term entry": lambda stage, items: _call(stage, store_short_term_memory, "tg/7", "tg/42", items),
     "a turn": lambda stage, items: _call(stage, write_turn, TURN, "hi", messages=items),
@@ -234,11 +219,8 @@ ENDLESS: dict[str, Callable[[Stage, Any], Any]] = {
     "people to search": lambda stage, items: _call(stage, search_items, participant=items),
     "operations to cancel": lambda stage, items: _call(stage, jobs.cancel, items),
     "entries to restore": lambda stage, items: _call(stage, unarchive_entries, items),
-}
-
-
-@pytest.mark.parametrize("name", ENDLESS)
-def test_f62_endless_input_is_not_read_to_its_end(stage: Stage, name: str) -> None:
+}.items())  # fmt: skip
+def test_f62_endless_input_is_not_read_to_its_end(stage: Stage, name: str, door: Any) -> None:
     """A generator that never ends must not hold up the host, nor look like an empty list."""
     read = 0
 
@@ -249,8 +231,7 @@ def test_f62_endless_input_is_not_read_to_its_end(stage: Stage, name: str) -> No
             yield read if " to " in name else " "
 
     try:
-        done = ENDLESS[name](stage, items())
-        assert done.reason == "error"
+        assert door(stage, items()).reason == "error"
     except MessageError as error:
         assert "more than 10000 items" in str(error)
     assert read <= 10_001
@@ -302,7 +283,7 @@ def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Pa
     for name, value in {**values, **limits}.items():
         monkeypatch.setenv(name, value)
     yield tmp_path
-    db.configure()
+    configure()
 
 
 def _leaves(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -334,17 +315,17 @@ def test_g19_no_subcommand_prints_a_secret(surroundings: Path, capsys: pytest.Ca
     assert "could not be" in said
 
 
-DOORS: dict[str, Callable[[], Any]] = {
+@pytest.mark.parametrize(("name", "door"), {
     "open_database": open_database,
-    "check_server": db.check_server,
-    "migrate": db.migrate,
-    "search": lambda: synth_core_memory.search_memories(tags=["a"]),
+    "check_server": check_server,
+    "migrate": migrate,
+    "search": lambda: search_memories(tags=["a"]),
     "save": lambda: chat_history_cache.save_chat_message("tg/1", "hi", sender_id="u"),
     "privacy": lambda: privacy.set_privacy("tg/1", "full"),
     "jobs": lambda: jobs.run_pending(limit=1),
     "lifelong": lambda: lifelong.search_items("a"),
-    "stories": lambda: stories.auto_hide_plan("tg/1"),
-    "short_term": short_term.get_stats,
+    "stories": lambda: auto_hide_plan("tg/1"),
+    "short_term": get_stats,
     "wrong scheme": lambda: open_database(f"oracle://u:{PASSWORD}@h/n"),
     "no name": lambda: open_database(f"mysql://u:{PASSWORD}@h"),
     "wrong parameter": lambda: open_database(f"mysql://u:{PASSWORD}@h/n?password={PASSWORD}"),
@@ -352,14 +333,11 @@ DOORS: dict[str, Callable[[], Any]] = {
     "wrong tls": lambda: open_database(f"mysql://u:{PASSWORD}@h/n?tls={PASSWORD}"),
     "missing folder": lambda: open_database(f"sqlite:////none/{PASSWORD[:3]}/x.db"),
     "model": lambda: llm.ask(llm.resolve(None, load()), [{"role": "user", "content": "x"}], load()),  # type: ignore[arg-type]
-}
-
-
-@pytest.mark.parametrize("name", list(DOORS))
-def test_f73_no_error_of_a_door_holds_a_secret(name: str, surroundings: Path, caplog: Any) -> None:
+}.items())  # fmt: skip
+def test_f73_no_error_of_a_door_holds_a_secret(name: str, door: Any, surroundings: Path, caplog: Any) -> None:
     caplog.set_level(logging.DEBUG)
     with pytest.raises((CoreError, TypeError)) as raised:
-        DOORS[name]()
+        door()
     error = raised.value
     facts = [str(each) for each in vars(error).values()] if hasattr(error, "__dict__") else []
     said = " ".join([str(error), repr(error), *facts, *traceback.format_exception(error), caplog.text])
@@ -371,7 +349,7 @@ def test_g19_what_shows_itself_shows_no_secret(surroundings: Path, tmp_path: Pat
     handle = Database(AWAY, timeout_seconds=0.2)
     shown = [repr(known), str(known), *map(repr, show(known)), repr(handle), str(handle), repr(handle.target)]
     shown += [repr(engine) for engine in handle.engines()] + [repr(llm.resolve(None, known)), repr(known.differing())]
-    shown += [repr(db.check_server(db.open_database("sqlite://")))]
+    shown += [repr(check_server(open_database("sqlite://")))]
     prompt, report = explain_json_prompt(MESSAGE, {}, db=handle)
     shown += [repr(prompt), repr(report)]
     assert [each for each in CANARIES if each in " ".join(shown)] == []
@@ -390,8 +368,8 @@ def test_g26_what_was_said_is_in_no_log_above_debug(tmp_path: Path, caplog: pyte
     more: dict[str, Any] = {"db": made, "scope": Scope(scenario.PERSONA, conversation="tg/1")}
     for call in (
         lambda: chat_history_cache.save_chat_message("tg/1", "zebrafish said this", sender_id="zebrafish", **more),
-        lambda: db.insert_memory("zebrafish memory", "zebrafish", "zebrafish", ["zebrafish"], **more),
-        lambda: synth_core_memory.search_memories(tags=["zebrafish"], keywords=["zebrafish"], **more),
+        lambda: insert_memory("zebrafish memory", "zebrafish", "zebrafish", ["zebrafish"], **more),
+        lambda: search_memories(tags=["zebrafish"], keywords=["zebrafish"], **more),
         lambda: explain_json_prompt({**MESSAGE, "text": "zebrafish"}, {}, **more),
         lambda: lifelong.search_items("zebrafish", **more),
     ):
@@ -417,7 +395,7 @@ class Unprintable:
     lambda **by: silently_record_memory("tea", recalled=5, **by),
     lambda **by: synth_tagging.expand_tags(["tea"], vocabulary=5, **by),
     lambda **by: synth_tagging.add_tag(["tea", "coffee"], **by),
-    lambda **by: semantic.drop_vectors(None, **by),
+    lambda **by: drop_vectors(None, **by),
     lambda **_: to_messages({"context": {"running_recap": "x"}}, injection=5),  # type: ignore[arg-type]
     lambda **by: lifelong.find_similar_item(5, **by),
     lambda **by: import_items([5], **by),
@@ -434,6 +412,6 @@ def test_f60_g25_a_value_of_another_kind_is_refused_in_one_short_sentence(stage:
         wrong(db=stage.db, scope=Scope(stage.persona))
 
 
-def test_t15_a_weight_of_any_size_is_refused_with_a_reason(stage: Stage) -> None:
+def test_t15_a_weight_of_any_size_is_refused(stage: Stage) -> None:
     result = synth_tagging.link_tags("tea", "rome", 10**5000, db=stage.db, scope=Scope(stage.persona))
     assert result.reason == "refused" and "a number of more than 38 digits" in result.notes[0]

@@ -88,8 +88,7 @@ def test_l14_what_is_too_much_for_one_window_waits_in_the_queue(life: Life) -> N
 
 
 def test_l14_long_messages_are_asked_about_in_pieces(life: Life) -> None:
-    for n in range(3):
-        life.stage.say(f"{n} " + "x" * 10_000, message_id=f"m{n}", minutes=60 - n)
+    life.stage.say_all((f"{n} " + "x" * 10_000 for n in range(3)), minutes=60)
     model = Model(lambda prompt: json.dumps({"key_facts": [said_in(prompt)[0][:1]]}))
     assert life.consolidate_history(HERE, model=model) == 2
     assert [len(said_in(prompt)) for prompt in model.asked] == [2, 1]
@@ -271,8 +270,7 @@ def test_l18_without_a_model_sentences_are_kept_as_said(life: Life) -> None:
 
 def test_l18_every_message_of_a_window_counts(life: Life) -> None:
     """A bound on the sentences of a whole window lost those of the newest messages, which are not read again."""
-    for n in range(210):
-        life.stage.say(f"I like thing{n}.", message_id=f"m{n}", minutes=999 - n)
+    life.stage.say_all((f"I like thing{n}." for n in range(210)), minutes=999)
     assert life.consolidate_history(HERE, 500) == 210
 
 

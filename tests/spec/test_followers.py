@@ -360,9 +360,7 @@ TAVERN = (
     ("*Kaela smiles: the ale cost 4321*", "*The innkeeper nods: 4321 it is*", True),
     ("*Kaela smiles: I hid the ale in Brindlewick*", "*The innkeeper smiles. In Brindlewick?*", True),
 ])  # fmt: skip
-def test_f87_words_that_are_used_all_the_time_hide_no_answer(
-    stage: Stage, deleted: str, answer: str, is_hidden: bool
-) -> None:
+def test_f87_words_used_all_the_time_hide_no_answer(stage: Stage, deleted: str, answer: str, is_hidden: bool) -> None:
     """In a role play every line has the same words; a name, number or place first said in the deleted line hides."""
     for number, line in enumerate(TAVERN):
         stage.say(f"{line} 4321", HERE, "self" if number % 2 else "Ann", minutes=60 - number)

@@ -85,9 +85,8 @@ def short(stage: Stage, channel: str, *lines: tuple[str, str], owner: str = "Ann
         for who, text in lines
     ]  # fmt: skip
     given = stage.asking(channel, f"tg/{owner.lower()}", server=server)
-    made = short_term.store_short_term_memory(
-        owner.lower(), channel, said, server, user_name=owner, interface="tg", **given
-    )
+    given |= {"user_name": owner, "interface": "tg"}
+    made = short_term.store_short_term_memory(owner.lower(), channel, said, server, **given)
     assert made.stored, made
 
 

@@ -250,10 +250,8 @@ def plant_participant(p: Planting) -> dict[str, Any]:
     p.add("stored_values", kind="entry", audience_id=1, conversation_key=ANN, name=w("direct"))
     p.add("access_tokens", kind="scope", token_hash=bytes(32), conversation_key=ANN)
     texts = [{"text": w("handed"), "who": WHO, "participant": ANN}, {"text": "hm", "who": BOB, "participant": "tg/bob"}]
-    payload = {"summary": 5, "last": bob, "rows": [None, None], "texts": texts}
-    job = p.add("memory_jobs", type="CONVERSATION_SUMMARY", conversation_key=OTHER, payload=payload, depends_on=None,
-                error=None)  # fmt: skip
-    assert job
+    job = {"payload": {"summary": 5, "last": bob, "rows": [None, None], "texts": texts}, "depends_on": None}
+    p.add("memory_jobs", type="CONVERSATION_SUMMARY", conversation_key=OTHER, error=None, **job)
     add_saved_memory(f"I like {w('saved')}", db=p.db, settings=SETTINGS, scope=stage.scope(participant=ANN))
     return {"participant": ANN}
 

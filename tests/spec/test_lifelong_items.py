@@ -135,9 +135,7 @@ def test_l6_a_correction_with_a_day_counted_from_now_is_said_now(life: Life) -> 
     ("Ann sent the letter in May", "Ann sent the letter in May, it is done", False),
     ("Ann likes tea", "Ann likes green tea", False),
 ])  # fmt: skip
-def test_l6_a_task_that_is_marked_as_done_has_the_time_of_the_edit(
-    life: Life, before: str, text: str, is_done: bool
-) -> None:
+def test_l6_a_task_marked_as_done_has_the_time_of_the_edit(life: Life, before: str, text: str, is_done: bool) -> None:
     """`When did I finish it?` got the day on which the task was saved; a corrected word keeps that day."""
     item = life.item(before, days=8)
     saved_at = life.get_item(item)["timestamp"]
@@ -287,10 +285,7 @@ def test_l12_d27_clean_up_runs_whatever_became_of_the_cycle(life: Life) -> None:
 def test_l23_the_table_of_pruning(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     life.flags |= SEED
     monkeypatch.setattr(lifelong_pruning, "PROTECTED_IMPORTANCE", 1.01)
-    ids = [
-        life.item(f"item {n}", days=days, importance=importance, **more)
-        for n, (days, importance, more, *_) in enumerate(TABLE)
-    ]
+    ids = [life.item(f"item {n}", days=row[0], importance=row[1], **row[2]) for n, row in enumerate(TABLE)]
     life.item("session", days=99, importance=0.1, tier="session")
     for mode in ("any", "all"):
         done = life.prune_ltm(mode=mode, dry_run=True)

@@ -203,9 +203,7 @@ def test_r38_a_program_that_goes_away_leaves_no_traceback(migrated_url: str, per
     child.stderr.close()
 
 
-def test_r7_options_and_environment_say_who_speaks(
-    migrated_url: str, db: Database, persona: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_r7_options_and_environment_say_who_speaks(migrated_url: str, db: Any, persona: str, monkeypatch: Any) -> None:
     """In this process, with calls in place of standard input: the command alone takes seconds to start."""
 
     def save(text: str, *words: str, **variables: str) -> None:
@@ -244,8 +242,7 @@ def test_r7_options_and_environment_say_who_speaks(
 
 @pytest.mark.checkout
 def test_r6_the_first_answer_waits_for_no_database() -> None:
-    heavy = ("sqlalchemy", "alembic", "numpy", "jinja2", "core.database.engine", "core.search",
-             "rich", "sqlite3")  # fmt: skip
+    heavy = ("sqlalchemy", "alembic", "numpy", "jinja2", "core.database.engine", "core.search", "rich", "sqlite3")
     code = f"import sys, core.cli.app, core.web.mcp.server; print([m for m in {heavy!r} if m in sys.modules])"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=180)
@@ -268,9 +265,7 @@ def test_r6_a_database_out_of_reach_is_each_calls_answer(persona: str) -> None:
     asyncio.run(ask())
 
 
-def test_a_missing_extra_and_a_wrong_option_are_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_extra_and_a_wrong_option_are_told(monkeypatch: Any, tmp_path: Path, capsys: Any) -> None:
     known = builtins.__import__
 
     def imported(name: str, *more: Any, **given: Any) -> Any:
@@ -326,9 +321,7 @@ def test_r11_any_of_several_processes_answers_any_request(tmp_path: Path) -> Non
         assert all(is_up(f"{place}/health/live") for _ in range(REQUESTS)) and second.poll() is None
 
 
-def test_r11_a_shared_port_is_refused_for_the_page(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_r11_a_shared_port_is_refused_for_the_page(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     """Somebody who logged in at one process would be a stranger to the next."""
     monkeypatch.setenv("ADMIN_TOKEN", "a-token-of-the-tests-0001")
     words = ["serve", "--port", str(free_port()), "--database", f"sqlite:///{tmp_path / 'serve.db'}", "--share-port"]

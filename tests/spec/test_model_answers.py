@@ -147,9 +147,7 @@ def test_f18_no_remote_model_sees_local_lines(story: Story, destination: str) ->
 @pytest.mark.usefixtures("every_break")
 @pytest.mark.engines("sqlite", "mariadb")
 @pytest.mark.parametrize(("kind", "change"), [pair for pair in product(WORK, CHANGES) if pair not in HAND_MADE])
-def test_f21_f47_p69_s9_what_changes_while_a_model_writes_is_made_as_it_was_nowhere(
-    story: Story, kind: str, change: str
-) -> None:
+def test_f21_f47_p69_s9_what_changes_while_a_model_writes_is_nowhere(story: Story, kind: str, change: str) -> None:
     """Its messages are of this work already: nothing would take the former text out of it later."""
     rows = []
     for n in range(12):

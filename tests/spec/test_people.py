@@ -121,8 +121,7 @@ def test_p75_a_question_is_about_one_or_not(language: str, text: str, people: tu
 
 
 def tell(stage: Stage) -> None:
-    for text in ("I play the cello in a quartet.", "I can't stand lilies.", *SMALL_TALK):
-        stage.say(text, minutes=90)
+    stage.say_all(("I play the cello in a quartet.", "I can't stand lilies.", *SMALL_TALK), minutes=90)
     stage.say("I am a plumber.", who="Bob", minutes=80)
     stage.say("I was born in Oslo.", path=f"{ANN}", privacy="direct", minutes=70)
     assert add_saved_memory("Ann keeps bees", **stage.asking(HERE, participant=ANN)).stored
@@ -326,8 +325,7 @@ def test_l31_the_list_takes_1_to_500(stage: Stage) -> None:
 
 def test_l26_saved_messages_count_interactions_by_themselves(stage: Stage) -> None:
     """Who talks to the persona is met, without a host that counts; the persona's own lines count nothing."""
-    for text in ("hello there", "are you in?", "well then"):
-        stage.say(text)
+    stage.say_all(("hello there", "are you in?", "well then"))
     stage.say("here I am", who="self")
     stage.say("a word of Bob", who="Bob")
     stage.say("it rains", role="narrator")

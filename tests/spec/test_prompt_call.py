@@ -23,6 +23,7 @@ from core.prompt_engine import build_json_prompt, explain_json_prompt, explain_m
 from core.synth_core_memory import explain_search, search_memories
 from tests.databases import traced
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, said, snippets
+from tests.spec.story import by_words
 from tests.store.world import open_db, url_of
 
 ACTIONS = {"message_web": {"brief": "Say something.", "schema": {"text": "text"}, "source": "core"}}
@@ -205,22 +206,15 @@ def test_f57_rubbish_from_every_hook_leaves_a_prompt(stage: Stage, rubbish: Any)
 
 def test_g24_the_report_names_the_counter_and_the_limit_holds(stage: Stage) -> None:
     fill(stage)
-
-    def words(text: str) -> int:
-        return len(text.split())
-
-    whole = stage.explain("tofu and pizza", limit_tokens=100_000, counter=words)[1]
-    assert whole["tokens"] > 100
-    limit = whole["tokens"] - 20
-    prompt, report = stage.explain("tofu and pizza", limit_tokens=limit, counter=words)
-    assert (report["counter"], report["limit_tokens"]) == ("words", limit)
-    assert report["tokens"] == words(json.dumps(prompt, ensure_ascii=False)) <= limit
+    limit = stage.explain("tofu and pizza", limit_tokens=100_000, counter=by_words)[1]["tokens"] - 20
+    prompt, report = stage.explain("tofu and pizza", limit_tokens=limit, counter=by_words)
+    assert (report["counter"], report["limit_tokens"]) == ("by_words", limit) and limit > 80
+    assert report["tokens"] == by_words(json.dumps(prompt, ensure_ascii=False)) <= limit
     assert stage.explain("hi", limit_tokens=100_000)[1]["counter"]
 
 
 def test_t10_a_word_of_most_lines_counts_next_to_nothing(stage: Stage) -> None:
-    for n in range(120):
-        stage.say(f"{'kitchen' if n < 100 else 'other'} number {n}", "tg/crowd", "Zoe", message_id=str(n))
+    stage.say_all((f"{'kitchen' if n < 100 else 'other'} {n}" for n in range(120)), "tg/crowd", "Zoe", minutes=900)
     stage.say("the retrodeck is broken", "tg/crowd", "Zoe", minutes=9000)
     hits = search_memories(query="kitchen retrodeck", limit=1, **stage.asking("tg/crowd"))
     assert [hit["snippet"] for hit in hits] == ["the retrodeck is broken"]
@@ -460,8 +454,7 @@ def test_p72_hits_of_a_hook_that_another_list_shows_are_left_out(stage: Stage) -
 
 
 def test_p60_a_chat_line_that_is_cut_is_named_by_its_id(stage: Stage) -> None:
-    for n in range(6):
-        stage.say(f"line {n} " * 60, minutes=20 + n)
+    stage.say_all((f"line {n} " * 60 for n in range(6)), minutes=25)
     for explain, limit in ((explain_json_prompt, 1500), (explain_messages, 1000)):
         report = explain(message("tea?"), max_chars=limit, **stage.asking())[1]
         cut = [each["id"] for each in report["left_out"] if each["reason"] == "cut"]

@@ -81,19 +81,6 @@ def test_f83_no_line_of_a_text_begins_like_a_speakers_line_or_a_heading(stage: S
     assert texts[-1].count(f"{HEAD}\n") == 1 and texts[-1].splitlines().count("Remembered:") == 1
 
 
-def test_f83_two_people_with_one_name_are_told_apart_by_one_mark(stage: Stage) -> None:
-    said = {"u1": "my cat is called Tofu", "u2": "my dog is called Rex"}
-    entries = [
-        {"text": text, "sender_name": "Ann", "sender_id": who, "timestamp": 1773140400} for who, text in said.items()
-    ]
-    given = {HERE: entries}, {"id": "u2", "full_name": "Ann"}
-    prompt = stage.prompt("hello", given[0], from_user=given[1])
-    names = [line.split("] ")[-1].split(":")[0] for line in prompt["context"]["history_current_chat"]]
-    assert names == ["Ann", "Ann (2)"] and prompt["input"]["payload"]["source"]["name"] == "Ann (2)"
-    told = [text for _, text in turns(stage, "hello", given[0], from_user=given[1])]
-    assert told == ["Ann: my cat is called Tofu", "Ann (2): my dog is called Rex"]
-
-
 def test_f83_a_stored_message_of_a_person_called_self_is_theirs_also_when_it_is_handed_back(stage: Stage) -> None:
     """Hosts hand `load_chat_history` to the next prompt as its live messages."""
     asked = message("I collect pewter spoons", HERE, message_id="p1", date=NOW - 50 * MINUTE, from_user=SELF)
@@ -608,30 +595,26 @@ def test_f83_a_reply_to_a_person_whose_id_is_self_names_no_persona(stage: Stage)
 ], ids=str)  # fmt: skip
 def test_p72_a_reply_to_the_persona_names_it_and_not_its_account(stage: Stage, reply: dict[str, Any]) -> None:
     stage.say("I like spiders", who="self", message_id="b1", minutes=9)
-    asked = message("why?", who="Bob", message_id="m1", reply_to_message=reply)
-    shown, iris = contents(ask(stage, **asked_of(asked)))[-1], stage.persona.capitalize()
-    assert stage.prompt(**asked_of(asked))["input"]["payload"]["reply_message_id"]["from"] == iris
+    asked = message("why?", None, who="Bob", message_id="m1", reply_to_message=reply)
+    shown, iris = contents(ask(stage, **asked))[-1], stage.persona.capitalize()
+    assert stage.prompt(**asked)["input"]["payload"]["reply_message_id"]["from"] == iris
     assert f"[replied to {iris}: " in shown and "mia_ai_bot" not in shown
-    assert save_message({**asked, "date": NOW - 5 * MINUTE}, db=stage.db, scope=stage.scope()).stored
+    assert save_message({**asked, "date": NOW - 5 * MINUTE, "interface_path": HERE}, **stage.asking()).stored
     line = stage.context("hm")["history_current_chat"][-1]
     assert f'Bob [replied to {iris}: "I like spiders"]' in line
-
-
-def asked_of(asked: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in asked.items() if name != "interface_path"}
 
 
 def test_f83_a_reply_has_the_mark_of_whom_it_answers(stage: Stage) -> None:
     said_by(stage, "k1", "Kai", "I play the witch", 90)
     said_by(stage, "k2", "Kai", "I play the knight", 80)
     answered = {"text": "I play the knight", "from_user": {"id": "k2", "full_name": "Kai"}}
-    asked = message("cool", who="Bob", message_id="m1", reply_to_message=answered)
-    assert stage.prompt(**asked_of(asked))["input"]["payload"]["reply_message_id"]["from"] == "Kai (2)"
-    assert 'Bob [replied to Kai (2): "I play the knight"]: cool' in contents(ask(stage, **asked_of(asked)))[-1]
-    assert save_message({**asked, "date": NOW - 5 * MINUTE}, db=stage.db, scope=stage.scope()).stored
+    asked = message("cool", None, who="Bob", message_id="m1", reply_to_message=answered)
+    assert stage.prompt(**asked)["input"]["payload"]["reply_message_id"]["from"] == "Kai (2)"
+    assert 'Bob [replied to Kai (2): "I play the knight"]: cool' in contents(ask(stage, **asked))[-1]
+    assert save_message({**asked, "date": NOW - 5 * MINUTE, "interface_path": HERE}, **stage.asking()).stored
     assert "Bob [replied to Kai (2): " in stage.context("hm")["history_current_chat"][-1]
     stranger = {"text": "I play the bard", "from_user": {"id": "s", "full_name": stage.persona.capitalize()}}
-    last = contents(ask(stage, **asked_of({**asked, "reply_to_message": stranger})))[-1]
+    last = contents(ask(stage, **{**asked, "reply_to_message": stranger}))[-1]
     assert f"[replied to {stage.persona.capitalize()} (2): " in last
 
 
@@ -771,32 +754,26 @@ def test_t62_the_prompt_says_of_which_time_nothing_is_stored(stage: Stage, text:
     assert [line for line in lines if "Nothing is stored" in line] == ([gap] if gap else [])
 
 
-def test_t62_the_question_itself_is_nothing_that_is_stored_of_today(stage: Stage) -> None:
-    stage.say("What did I say today?", minutes=0, message_id="m-now")
-    assert stage.context("What did I say today?")["memory_gap"] == f"Nothing is stored of {NOW.date()}."
-
-
 def test_t62_without_local_time_words_of_time_name_no_days(stage: Stage) -> None:
     """A year of a story may pass in an hour; its lines would be of other days than the question names."""
     told = ("Let us rob the granary this morning.", "Last spring we buried Fishbone.", "I hide the bell in the well.")
     stage.say_all(told, ELSEWHERE, minutes=90)
     off: dict[str, Any] = {"INCLUDE_LOCAL_TIME_IN_PROMPTS": False, "ENABLE_HISTORY_RECENT": 0}
     for asked, found in (
-        ("What did we bury last spring?", told[1]),
-        ("What did we rob a month ago?", told[0]),
-        ("Where did I hide the bell last week?", told[2]),
-        ("What did we do yesterday?", told[2]),
-        ("Was haben wir gestern getan?", told[2]),
-        ("What happened last spring?", told[1]),
+        ("What did we bury last spring?", told[1]), ("What did we rob a month ago?", told[0]),
+        ("Where did I hide the bell last week?", told[2]), ("What did we do yesterday?", told[2]),
+        ("Was haben wir gestern getan?", told[2]), ("What happened last spring?", told[1]),
         ("Tell Hollin I rob nobody tomorrow", told[0]),
-    ):
+    ):  # fmt: skip
         said = contents(ask(stage, asked, max_chars=4000, **off))[-1]
         assert found in said and "Nothing is stored" not in said, asked
         assert "[20" not in said
 
 
-def test_t62_yesterday_is_the_day_before_the_message(stage: Stage) -> None:
+def test_t62_today_is_the_day_of_the_message_which_itself_is_nothing_stored(stage: Stage) -> None:
     """A message that waited in a queue is answered later than it was said."""
+    stage.say("What did I say today?", minutes=0, message_id="m-now")
+    assert stage.context("What did I say today?")["memory_gap"] == f"Nothing is stored of {NOW.date()}."
     stage.say("I painted the fence.", ELSEWHERE, minutes=4 * 1440)
     asked = contents(ask(stage, "What did I do yesterday?", date=NOW - 3 * 1440 * MINUTE))[-1]
     assert "the fence" in asked and "Nothing is stored" not in asked
@@ -811,8 +788,7 @@ DAY_LINES = (
 
 
 def test_p73_a_relative_day_is_followed_by_the_date_it_means(stage: Stage) -> None:
-    for n, (text, _) in enumerate(DAY_LINES):
-        stage.say(text, ELSEWHERE, minutes=5 * 1440 + n)
+    stage.say_all((text for text, _ in DAY_LINES), ELSEWHERE, minutes=5 * 1440 + 9)
     stage.say("Tomorrow Riga is closed", ELSEWHERE, minutes=30)  # said today
     shown = [text + (f" ({day})" if day else "") for text, day in DAY_LINES]
     for asked in ("Riga", "リガ"):
@@ -834,8 +810,7 @@ def test_p73_without_local_time_such_a_word_gets_no_date(stage: Stage) -> None:
 
 
 def test_p73_the_day_is_that_of_the_askers_zone_and_counts_for_the_limit(stage: Stage) -> None:
-    for n in range(60):
-        stage.say(f"Tomorrow I fly to Riga {n}", ELSEWHERE, minutes=5 * 1440)  # 12:00 in UTC
+    stage.say_all((f"Tomorrow I fly to Riga {n}" for n in range(60)), ELSEWHERE, minutes=5 * 1440, step=0)  # 12:00 UTC
     hits = stage.context("Riga", ENABLE_HISTORY_RECENT=0)["memories"]
     assert hits and all(hit["snippet"].endswith("(2026-03-06)") for hit in hits)
     zoned = ask(stage, "Riga", max_chars=1200, time_zone="Pacific/Auckland", ENABLE_HISTORY_RECENT=False)
@@ -853,8 +828,9 @@ def test_p53_a_line_of_the_history_that_answers_stays_in_a_small_prompt(stage: S
     stage.say("I live in Graz.", path=path, minutes=700, message_id="5")
     for n in range(9):
         stage.say(f"No, {n}.", path="tg/99", who="Tom", minutes=690 - n, message_id=str(n))
-    for n in range(7):
-        stage.say(f"Later talk {n}, which goes on and on until it is long.", path=path, who="Tom", minutes=600 - n)
+    stage.say_all(
+        (f"Later talk {n}, which goes on and on until it is long." for n in range(7)), path, "Tom", minutes=600
+    )
     for limit in (1500, 2000, 3000):
         assert "I live in Graz" in " ".join(contents(ask(stage, "Where do I live?", max_chars=limit))), limit
         assert "I live in Graz" in str(stage.context("Where do I live?", max_chars=limit)), limit

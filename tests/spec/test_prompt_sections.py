@@ -39,18 +39,9 @@ def live(text: str, minutes: float = 0, who: str = "Ann", **more: Any) -> dict[s
     return {"sender_name": who, "sender_id": sender, "text": text, "timestamp": at, **more}
 
 
-def current(context: dict[str, Any]) -> list[str]:
-    return said(context["history_current_chat"])
-
-
-def recent(context: dict[str, Any]) -> list[str]:
-    return said(context["history_recent"])
-
-
 def test_p20_build_context_alone_gives_the_keys_of_p8_the_lists_of_the_prompt_and_cuts_memories(stage: Stage) -> None:
-    for n in range(16):
-        stage.say(f"line {n}", minutes=100 - n)
-        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=100 - n)
+    stage.say_all((f"line {n}" for n in range(16)), minutes=100)
+    stage.say_all((f"there {n}" for n in range(16)), ELSEWHERE, "Bob", minutes=100)
     stage.diary("a day", personal_thought="hm")
     hits = [{"source": "memories", "id": n, "timestamp": "", "snippet": f"s{n}", "tags": []} for n in range(12)]
     build, memory = HistoryEngine().build_context, {HERE: [live("live one", 1)]}
@@ -67,24 +58,21 @@ def test_p20_build_context_alone_gives_the_keys_of_p8_the_lists_of_the_prompt_an
 @pytest.mark.engines()
 @pytest.mark.parametrize("unseen", [{"role": "thought"}, {"hidden": table_hidden.AT_SOURCE}])
 def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage, unseen: dict[str, Any]) -> None:
-    for n in range(10):
-        stage.say(f"good {n}", minutes=400 - n)
-        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=400 - n)
-    for n in range(40):
-        for path in (HERE, ELSEWHERE):
-            stage.say(f"hm {n}", path, minutes=300 - n)
+    stage.say_all((f"good {n}" for n in range(10)), minutes=400)
+    stage.say_all((f"there {n}" for n in range(10)), ELSEWHERE, "Bob", minutes=400)
+    for path in (HERE, ELSEWHERE):
+        stage.say_all((f"hm {n}" for n in range(40)), path, minutes=300)
     change = update(table).where(table.c.persona_id == stage.persona, table.c.message_text.like("hm %"))
     stage.db.transaction(lambda connection: connection.execute(change.values(unseen)), source="a test")
     with traced(stage.db) as statements:
         context = stage.context("what", CONTEXT_VERBOSITY=10)
-    assert current(context) == [f"good {n}" for n in range(10)]
-    assert recent(context) == [f"there {n}" for n in range(10)] and len(statements) <= 14
-    for n in range(10):
-        stage.say(f"later {n}", minutes=30 - n)
-        stage.say(f"there later {n}", ELSEWHERE, "Bob", minutes=30 - n)
+    assert said(context["history_current_chat"]) == [f"good {n}" for n in range(10)] and len(statements) <= 14
+    assert said(context["history_recent"]) == [f"there {n}" for n in range(10)]
+    stage.say_all((f"later {n}" for n in range(10)), minutes=30)
+    stage.say_all((f"there later {n}" for n in range(10)), ELSEWHERE, "Bob", minutes=30)
     with traced(stage.db) as statements:
         full = stage.context("what", CONTEXT_VERBOSITY=10)
-    assert len(current(full)) == len(recent(full)) == 10 and len(statements) <= 14
+    assert len(full["history_current_chat"]) == len(full["history_recent"]) == 10 and len(statements) <= 14
 
 
 @pytest.mark.engines()
@@ -92,7 +80,7 @@ def test_p24_further_conversations_are_read_when_the_newest_give_no_line(stage: 
     stage.say("good", "tg/last", "Bob", minutes=900)
     for n in range(4):
         stage.say("hm", f"tg/noise{n}", "Bob", minutes=100 + n, role="thought")
-    assert recent(stage.context("what", CONTEXT_VERBOSITY=3)) == ["good"]
+    assert said(stage.context("what", CONTEXT_VERBOSITY=3)["history_recent"]) == ["good"]
 
 
 def test_p33_the_message_itself_is_not_repeated(stage: Stage) -> None:
@@ -100,15 +88,15 @@ def test_p33_the_message_itself_is_not_repeated(stage: Stage) -> None:
     stage.say("is tofu soft", minutes=5, message_id="m-before")
     memory = {HERE: [live("is tofu soft", 0, message_id="m-now"), live("is tofu soft", 0)]}
     prompt, report = stage.explain("is tofu soft", memory)
-    assert current(prompt["context"]) == ["is tofu soft"] and "echo" in reasons(report, "history_current_chat")
+    assert said(prompt["context"]["history_current_chat"]) == ["is tofu soft"]
+    assert "echo" in reasons(report, "history_current_chat")
     other = stage.explain("is tofu soft", memory, ENABLE_HISTORY_CURRENT_CHAT=0)
     assert snippets(other[0]["context"]) == ["is tofu soft"] and "echo" in reasons(other[1], "memories")
 
 
 def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> None:
-    for n in range(30):
-        stage.say(f"tofu here {n}", minutes=90 - n)
-        stage.say(f"tofu there {n}", ELSEWHERE, "Bob", minutes=90 - n)
+    stage.say_all((f"tofu here {n}" for n in range(30)), minutes=90)
+    stage.say_all((f"tofu there {n}" for n in range(30)), ELSEWHERE, "Bob", minutes=90)
     stage.remember("tofu is white", ["tofu"], 900)
     stage.diary("a day", personal_thought="hm")
     whole = stage.context("tofu")
@@ -433,16 +421,14 @@ def test_t63_what_cancels_another_thing_does_not_come_with_a_plan(
     stage: Stage, plan: str, text: str, is_change: bool
 ) -> None:
     stage.say(plan, ELSEWHERE, minutes=6 * 1440)
-    for n in range(3):
-        stage.say(f"night class park rehearsal concert movie picnic {n}", ELSEWHERE, minutes=9 * 1440 + n)
+    stage.say_all((f"night class park rehearsal concert movie picnic {n}" for n in range(3)), ELSEWHERE, minutes=13_000)
     stage.say(text, ELSEWHERE, minutes=1440)
     (line,) = coming(stage, ENABLE_HISTORY_RECENT=0)
     assert line.endswith(f"{text})") is is_change, line
 
 
 def test_t62_at_most_three_come_up_the_nearest_first(stage: Stage) -> None:
-    for day in (14, 11, 13, 12):
-        stage.say(f"I sail on {day} March.", ELSEWHERE, minutes=WEEK + day)
+    stage.say_all((f"I sail on {day} March." for day in (14, 11, 13, 12)), ELSEWHERE, minutes=WEEK)
     prompt, report = stage.explain("Good morning!", ENABLE_HISTORY_RECENT=0)
     assert [line[:10] for line in prompt["context"]["upcoming"]] == ["2026-03-11", "2026-03-12", "2026-03-13"]
     assert reasons(report, "upcoming") == ["limit"]
@@ -481,8 +467,7 @@ def test_f1_nobody_elses_direct_messages_and_nothing_forgotten_come_up(stage: St
 
 
 def test_p53_what_comes_up_is_cut_like_any_section(stage: Stage) -> None:
-    for day in (11, 12, 13):
-        stage.say(f"I sail on {day} March. {'far ' * 60}", ELSEWHERE, minutes=WEEK)
+    stage.say_all((f"I sail on {day} March. {'far ' * 60}" for day in (11, 12, 13)), ELSEWHERE, minutes=WEEK)
     whole, _ = stage.explain("Good morning!", ENABLE_HISTORY_RECENT=0)
     assert len(whole["context"]["upcoming"]) == 3
     prompt, report = stage.explain("Good morning!", ENABLE_HISTORY_RECENT=0, max_chars=1400)

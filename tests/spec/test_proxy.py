@@ -27,7 +27,6 @@ from tests.spec.stage import Stage
 
 SHARED = {"X_Conversation_Privacy": "direct"}
 """A conversation that shares everything with its user's other ones."""
-SWAN = "Your ship is the grey Swan."
 TITLE_TASK = "### Task:\nGenerate a 3-5 word title of the chat history.\n<chat_history>\nUSER: hi\n</chat_history>"
 OPEN_WEBUI_HEADERS = {
     "x-openwebui-user-name": "Ann%20B", "x-openwebui-user-id": "u1", "x-openwebui-user-email": "a@b.c",
@@ -36,13 +35,10 @@ OPEN_WEBUI_HEADERS = {
 
 
 def blocks(model: ModelServer) -> list[str]:
-    return [text.partition("\n\n")[0] for text in texts_of(model.last.messages) if text.startswith(HEAD)]
-
-
-def texts_of(messages: list[Any]) -> list[str]:
-    contents = [each["content"] for each in messages]
+    contents = [each["content"] for each in model.last.messages]
     parts = [part for each in contents for part in (each if isinstance(each, list) else [{"text": each}])]
-    return [str(part.get("text", "")) for part in parts]
+    texts = [str(part.get("text", "")) for part in parts]
+    return [text.partition("\n\n")[0] for text in texts if text.startswith(HEAD)]
 
 
 def without_block(messages: list[Any]) -> list[Any]:
@@ -192,7 +188,7 @@ def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> No
         client = proxy.client(token, X_User_Id=who, **({"X_Persona_Id": name} if way == "header" else {}))
         system = f"You are {name}.\nX-Persona-Id: {name}\nBe kind." if way == "macro" else f"You are {name}."
         said = [{"role": "system", "content": system}, *chat(*texts)]
-        model = f"tiny@{name}" if way == "model" else "tiny"
+        model = {"model": f"tiny@{name}", "header": "llama3@mira"}.get(way, "tiny")  # a header counts before the sign
         return client.chat.completions.create(model=model, messages=said).choices[0].message.content or ""
 
     names = [f"{name}{way}" for name in ("Iris", "Mira", "Vera")]
@@ -203,16 +199,10 @@ def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> No
         sent = str(proxy.model.last.messages)
         assert ("blue pot" in sent) == (name == names[1]) and "Tofu" not in sent, name
         assert "X-Persona-Id" not in sent and "x-persona-id" not in proxy.model.last.headers
-        assert proxy.model.last.body["model"] == "tiny"
+        assert proxy.model.last.body["model"] == ("llama3@mira" if way == "header" else "tiny")
     for name in names:
         count = 4 if name == names[1] else 2
         assert len(proxy.of(name).wait_for_lines(count, "proxy/ann")) == count
-
-
-def test_r40_with_a_header_the_sign_is_part_of_the_models_name(proxy: ProxyWorld) -> None:
-    own = proxy.client(X_User_Id="ann", X_Persona_Id=proxy.persona)
-    own.chat.completions.create(model="llama3@mira", messages=chat("hello"))
-    assert proxy.model.last.body["model"] == "llama3@mira"
 
 
 def test_r40_in_a_group_each_line_has_its_speaker(proxy: ProxyWorld) -> None:
@@ -339,7 +329,7 @@ def test_r17_an_answer_that_is_made_again_is_not_shown_to_the_model(proxy: Proxy
     for texts in (tale, tale[-1:]):
         room = f"room{len(texts)}"
         client = proxy.client(X_User_Id="ann", X_Conversation_Id=room)
-        tell(proxy, client, f"proxy/ann/{room}", *texts, answer=SWAN)
+        tell(proxy, client, f"proxy/ann/{room}", *texts, answer="Your ship is the grey Swan.")
         proxy.ask(client, *texts)
         assert "Swan" not in str(proxy.model.last.messages)
     other = {"role": "assistant", "name": "Vera", "content": "Ask another."}  # another character spoke after it

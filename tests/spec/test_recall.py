@@ -180,29 +180,25 @@ def test_t57_words_of_others_are_nobodys_spelling(db: Database, house: Stage) ->
 
 def test_t65_a_word_that_stands_nowhere_costs_the_others_nothing(stage: Stage) -> None:
     """Halves of `coin` that stand somewhere made it a phrase that every row lacked, as if it had been quoted."""
-    for text in ("The co driver sat in the back", "My savings are for a bike"):
-        stage.say(text)
+    stage.say_all(("The co driver sat in the back", "My savings are for a bike"))
     report = explain_search(query="Shall I put my savings into this coin?", **stage.asking(HERE))[1]
     assert report["hits"] and all("quote" not in hit["reasons"] for hit in report["hits"])
 
 
 def test_t57_a_mark_inside_a_word_may_be_left_out(stage: Stage) -> None:
-    for text in ("My check-in opens at noon", "Check the box in the attic", "We met Tom O’Leary", "Кур'єр запізнився"):
-        stage.say(text)
+    stage.say_all(("My check-in opens at noon", "Check the box in a shed", "We met Tom O’Leary", "Кур'єр запізнився"))
     assert best(stage, "checkin?") == "My check-in opens at noon" and best(stage, "oleary") == "We met Tom O’Leary"
     assert best(stage, "курєр") == "Кур'єр запізнився" and best(stage, "boxin") == ""
 
 
 def test_t57_thai_words_are_found_by_their_letters_and_numbers(stage: Stage) -> None:
-    for text in ("แม่เลี้ยงไก่สิบสามตัว", "ข้าวหมด"):
-        stage.say(text)
+    stage.say_all(("แม่เลี้ยงไก่สิบสามตัว", "ข้าวหมด"))
     assert best(stage, "13", languages=("th",)) == "แม่เลี้ยงไก่สิบสามตัว" and best(stage, "ข้าว") == "ข้าวหมด"
     assert best(stage, "ขาว") == ""
 
 
 def test_t65_what_is_quoted_counts_where_a_row_holds_it(stage: Stage) -> None:
-    for text in ("My savings are for a bike", "I lost my savings", "We talked about what savings are"):
-        stage.say(text)
+    stage.say_all(("My savings are for a bike", "I lost my savings", "We talked about what savings are"))
     for question, held in (('Who said "my savings are gone"?', None), ('Who said "my savings are for a bike"?', 0)):
         hits = sorted(explain_search(query=question, **stage.asking(HERE))[1]["hits"], key=lambda hit: hit["rank"])
         assert ["quote" in hit["reasons"] for hit in hits] == [held is not None and n != held for n in range(3)]
@@ -279,8 +275,7 @@ def test_t65_other_forms_and_spellings_find_the_row(
 def test_t65_tones_that_are_written_are_meant(stage: Stage) -> None:
     """Who writes Vietnamese without tones, as on many keyboards, means any of the words."""
     rows = {"Bạn tôi ở Huế", "Cái bàn gãy chân"}
-    for text in rows:
-        stage.say(text)
+    stage.say_all(rows)
     for question, meant in (("bạn", {"Bạn tôi ở Huế"}), ("ban", rows)):
         hits = search_memories(query=question, **stage.asking(HERE, LANGUAGES=("vi", "en")))
         assert {hit["snippet"] for hit in hits} == meant, question

@@ -42,10 +42,6 @@ def listed(stage: Stage, path: str | None = HERE, settings: Settings = PLAIN, **
     return conversations.list_recent_conversations(db=stage.db, settings=settings, scope=stage.scope(path, **more))
 
 
-def titles(stage: Stage, path: str | None = HERE, **more: Any) -> list[str]:
-    return [one["title"] for one in listed(stage, path, **more)]
-
-
 def run(stage: Stage, model: Any = None, **flags: Any) -> list[str]:
     done = jobs.run_pending(db=stage.db, settings=Settings(**flags), scope=Scope(stage.persona), model=model)
     return [one.state for one in done]
@@ -203,16 +199,14 @@ def test_c7_the_newest_stay_and_the_oldest_leave_first(stage: Stage) -> None:
         given = [{"text": f"talk number {n}", "sender_id": "ann", "timestamp": NOW - timedelta(hours=hours)}]
         model = Model(f'{{"title": "T{n}", "summary": "s"}}')
         assert add(stage, given, path=f"tg/c7-{n}", settings=ten, model=model).stored
-        assert titles(stage) == [f"T{n}" for n in range(max(0, min(n, 10) - 9), min(n, 10) + 1)]
+        kept = [f"T{n}" for n in range(max(0, min(n, 10) - 9), min(n, 10) + 1)]
+        assert [one["title"] for one in listed(stage)] == kept
     assert count(stage.db, SUMMARIES, stage.persona) == 10
 
 
-def test_c8_numbers_out_of_range_are_30_and_no_switch_is_on(caplog: pytest.LogCaptureFixture) -> None:
-
+def test_c8_numbers_out_of_range_are_30_and_no_switch_is_on() -> None:
     for given, held in ((9, 30), (10, 10), (50, 50), (51, 30), ("x", 30), (12.5, 30)):
-        with caplog.at_level(logging.WARNING):
-            caplog.clear()
-            assert resolve({"MAX_RECENT_CONVERSATIONS": given}).max_recent_conversations == held
+        assert resolve({"MAX_RECENT_CONVERSATIONS": given}).max_recent_conversations == held
     assert resolve({"ENABLE_RECENT_CONVERSATIONS": "maybe"}).enable_recent_conversations is True
     assert resolve({"ENABLE_SAVED_MEMORY": 7}).enable_saved_memory is True
 
@@ -357,13 +351,6 @@ def test_c34_the_files_of_the_original_are_added_to(mirror: Mirror) -> None:
     assert mirror.recent == [("Cats", "Tofu."), ("Trip", "Rome.")] and mirror.text(RECENT).count("## ") == 2
 
 
-def test_c34_a_file_of_conversations_in_another_format_is_not_written_over(mirror: Mirror) -> None:
-    mirror.put(RECENT, "## Cats\n**Summary:** Tofu.\nmy own note\n")
-    with pytest.raises(TransferError, match="not written by this program"):
-        mirror.write()
-    assert mirror.text(RECENT).endswith("my own note\n")
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_c34_an_import_adds_what_is_new_and_changes_nothing(mirror: Mirror, end: str) -> None:
     mirror.summary("Trip", "Rome.")
@@ -504,8 +491,10 @@ def test_c30_only_the_command_writes_by_default(kept: Mirror, tmp_path: Path, mo
     assert list(tmp_path.iterdir()) == []
 
 
-def test_c33_what_cannot_be_written_costs_no_memory(kept: Mirror, caplog: pytest.LogCaptureFixture) -> None:
-    kept.put(RECENT, "somebody else's notes\n")
+def test_c33_c34_what_cannot_be_written_costs_no_memory_nor_notes(kept: Mirror, caplog: Any) -> None:
+    kept.put(RECENT, "## Cats\n**Summary:** Tofu.\nsomebody else's notes\n")
+    with pytest.raises(TransferError, match="not written by this program"):
+        kept.write()
     (kept.folder / SAVED).write_bytes(b"\xff")
     with caplog.at_level(logging.WARNING):
         assert conversations.add_saved_memory("I have a dog", **kept.known).stored

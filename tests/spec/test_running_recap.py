@@ -2,6 +2,7 @@
 
 import itertools
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from sqlalchemy import select
 from core import build_messages, chat_history_cache, jobs, stories
 from core.database.schema import conversations, running_recaps
 from tests.spec.stage import ELSEWHERE, HERE, at_once, message, reasons
-from tests.spec.story import Model, Story
+from tests.spec.story import Model, Story, by_words
 from tests.store.world import NOW, rows_of
 
 
@@ -24,10 +25,7 @@ def rows(story: Story, path: str = HERE) -> list[Any]:
 @pytest.mark.engines()
 def test_s26_s28_d21_numbers_are_given_once_and_one_version_is_current(story: Story) -> None:
     here = {"conversation": HERE, **story.given}
-
-    def delete(number: int) -> Any:
-        return stories.delete_running_recap_version(number, **here)
-
+    delete = partial(stories.delete_running_recap_version, **here)
     assert [story.add(f"text {n}") for n in range(5)] == [0, 1, 2, 3, 4]
     assert [delete(gone).stored for gone in (2, 3)] == [True, True]
     stored = rows(story)
@@ -229,15 +227,11 @@ def test_s41_switched_off_operations_make_nothing(story: Story) -> None:
 def test_s14_the_injected_text_fits_into_its_share_of_the_context(story: Story) -> None:
     story.tell(1)
     story.add(" ".join(f"d{n} one two three." for n in range(50)))
-
-    def count(text: str) -> int:
-        return len(text.split())
-
     flags = {"context_tokens": 1000, "running_recap_context_limit": 10}
-    made = stories.get_running_recap_injection(HERE, counter=count, **story.with_flags(**flags))
+    made = stories.get_running_recap_injection(HERE, counter=by_words, **story.with_flags(**flags))
     head, text = made["value"].split("\n")
     assert head == "The story so far:" and text == " ".join(f"d{n} one two three." for n in range(26, 50))
-    assert count(made["value"]) == 100
+    assert by_words(made["value"]) == 100
     nothing = stories.get_running_recap_injection(HERE, **story.with_flags(running_recap_context_limit=0))
     assert nothing["value"] == ""
     _, report = story.explain(CONTEXT_TOKENS=1000, RUNNING_RECAP_CONTEXT_LIMIT=10)

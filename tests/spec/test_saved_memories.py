@@ -5,6 +5,7 @@ import json
 import logging
 import re
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from unittest.mock import Mock
 
@@ -78,30 +79,23 @@ def test_c13_a_duplicate_and_a_failing_store_are_told(stage: Stage) -> None:
         conversations.add_saved_memory("canary7391", db=broken, settings=PLAIN, scope=where(stage))
 
 
-SUBJECTS = [
-    ("I live in Leeds", "I live in Rome now", True),
-    ("My shoe size is 39", "My shoe size is 40", True),
-    ("I use Emacs as my editor", "My editor is Zed", True),
-    ("Ich esse kein Fleisch", "Ich esse wieder Fleisch", True),
-    ("Vivo en Lugo", "Ahora vivo en Vigo", True),
-    ("Мой размер обуви 39", "Размер обуви теперь 40", True),
-    ("I like tea", "I like rain", False),
-    ("My cat is called Tofu", "My dog is called Rex", False),
-    ("My favourite colour is blue", "My favourite food is pizza", False),
-    ("Anouk has a ladder", "Anouk keeps a parrot called Rio", False),
-    ("Ann's ladder is red", "The ladder of Anouk is blue", True),
-    ("Ann has a ladder", "Ann keeps a parrot called Rio", False),
-    ("The user has a ladder", "User keeps a parrot called Rio", False),
-]
-
-
 def test_t63_a_fact_is_stored_though_no_older_one_can_be_read(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     lost = StoreReadError("The connection was lost: try again.", source="participants", number=2013)
     monkeypatch.setattr(saved, "find_similar", Mock(side_effect=lost))
     assert conversations.add_saved_memory("Ann has a ladder", **stage.asking()).stored
 
 
-@pytest.mark.parametrize(("old", "new", "is_similar"), SUBJECTS)
+@pytest.mark.parametrize(("old", "new", "is_similar"), [
+    ("I live in Leeds", "I live in Rome now", True), ("My shoe size is 39", "My shoe size is 40", True),
+    ("I use Emacs as my editor", "My editor is Zed", True), ("Vivo en Lugo", "Ahora vivo en Vigo", True),
+    ("Ich esse kein Fleisch", "Ich esse wieder Fleisch", True), ("I like tea", "I like rain", False),
+    ("Мой размер обуви 39", "Размер обуви теперь 40", True), ("My cat is called Tofu", "My dog is called Rex", False),
+    ("My favourite colour is blue", "My favourite food is pizza", False),
+    ("Anouk has a ladder", "Anouk keeps a parrot called Rio", False),
+    ("Ann's ladder is red", "The ladder of Anouk is blue", True),
+    ("Ann has a ladder", "Ann keeps a parrot called Rio", False),
+    ("The user has a ladder", "User keeps a parrot called Rio", False),
+])  # fmt: skip
 def test_t63_a_saved_fact_names_an_older_one_on_its_subject(stage: Stage, old: str, new: str, is_similar: bool) -> None:
     """A model that is told can take the old one away; two that contradict each other would both be believed."""
     path, speaker = where(stage).conversation, ("Anouk", "ann")
@@ -178,9 +172,7 @@ def test_c24_who_reads_and_saves_in_each_mode(stage: Stage, mode: Any) -> None:
 def test_c28_calls_are_done_and_answered_in_their_form(stage: Stage) -> None:
     scope, reply = where(stage), f"I will. {xml('I &lt;3 tea')} Done. {xml(' ')} <think>{xml('thought')}</think>"
 
-    def done(call: Any, **more: Any) -> Any:
-        return conversations.run_tool_call(call, db=stage.db, settings=Settings(), scope=scope, **more)
-
+    done = partial(conversations.run_tool_call, db=stage.db, settings=Settings(), scope=scope)
     first, second = (done(call) for call in conversations.parse_tool_call(reply))
     assert (first["success"], first["message"]) == (True, "saved") and "<success>true</success>" in first["reply"]
     assert second["success"] is False and second["message"].startswith("empty") and second["id"] is None
@@ -404,6 +396,7 @@ WISHES: list[list[str]] = [
     ["-Call me Jo instead of Joanna", "Don't call me Jo"], ["-Nenn mich stattdessen Jo", "Nenn mich nicht mehr Jo"],
     ["+Call me Jo instead", "+Don't call me Joanna"], ["+I'm allergic to cats", "My cats are fine now."],
     ["-I don't eat fish", "I eat fish again."],
+    ["-Estoy embarazada, nada de sushi.", "-Estoy embarazada, nada de queso crudo.", "Ya nació mi hijo."],
     # a diet has begun; a taste, and an order between people, are none
     ["-I've gone vegan", LATEX, "I eat meat again"], ["-I've cut out dairy", LATEX, "I'm back on dairy"],
     ["+Ich verzichte auf Gluten", "-Virei vegana", "+Me volví vegano"],
@@ -592,8 +585,7 @@ def test_f20_who_may_not_be_remembered_has_no_wishes(stage: Stage, level: str, k
 
 
 def test_c12_the_newest_instructions_are_shown_others_reported(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    for n, food in enumerate(("pork", "beef", "fish", "garlic")):
-        stage.say(f"I don't eat {food}.", minutes=90 - n)
+    stage.say_all((f"I don't eat {food}." for food in ("pork", "beef", "fish", "garlic")), minutes=90)
     monkeypatch.setattr(section_instructions, "INSTRUCTIONS_IN_PROMPT", 2)
     prompt, report = stage.explain("hello")
     assert prompt["context"]["standing_wishes"] == [f"[2026-03-10] I don't eat {food}." for food in ("fish", "garlic")]
@@ -601,19 +593,9 @@ def test_c12_the_newest_instructions_are_shown_others_reported(stage: Stage, mon
     assert "standing_wishes" not in stage.context("hello", MEMORY_MODE="project")
 
 
-def test_c12_a_birth_ends_every_ban_of_the_pregnancy(stage: Stage) -> None:
-    bans = ["Estoy embarazada, nada de sushi.", "Estoy embarazada, nada de queso crudo."]
-    for n, ban in enumerate(bans):
-        stage.say(ban, minutes=90 - n)
-    assert listed(stage) == bans
-    stage.say("Ya nació mi hijo.", minutes=60)
-    assert listed(stage) == []
-
-
 def test_c12_an_illness_is_shown_however_much_is_asked_for_later(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.say("I'm allergic to nuts.", minutes=90)
-    for n, food in enumerate(("pork", "beef", "fish")):
-        stage.say(f"I don't eat {food}.", minutes=80 - n)
+    stage.say_all((f"I don't eat {food}." for food in ("pork", "beef", "fish")), minutes=80)
     stage.say("Call me Kim, I'm diabetic.", minutes=70)
     stage.say("Call me Jo.", minutes=60)
     monkeypatch.setattr(section_instructions, "INSTRUCTIONS_IN_PROMPT", 3)

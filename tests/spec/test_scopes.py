@@ -100,7 +100,7 @@ def words(context: dict[str, Any], *of: str) -> set[str]:
     return {word for word in of if f"zebra {word}" in str(context)}
 
 
-def test_f12_f14_a_thread_of_a_staff_channel_is_seen_in_the_staff_channel(stage: Stage) -> None:
+def test_f12_f13_f14_a_thread_of_a_staff_channel_is_seen_in_it_stored_and_live(stage: Stage) -> None:
     staff(stage)
     stage.say("zebra public", "discord/c1", "Cid", minutes=40, server="s1")
     seen = {
@@ -113,10 +113,6 @@ def test_f12_f14_a_thread_of_a_staff_channel_is_seen_in_the_staff_channel(stage:
     assert seen["discord/c9"] == {"elsewhere"}, "the channel of this name on another server"
     assert seen[THREAD] == {"thread", "public"}, "there may be fewer people in a thread"
     assert seen["discord/c1"] == seen["discord/new"] == {"public"}
-
-
-def test_f13_live_lines_of_a_thread_are_seen_in_the_staff_channel_too(stage: Stage) -> None:
-    staff(stage)
     live = {THREAD: [{"text": "zebra live", "sender_name": "Cid", "timestamp": "2026-03-10T11:59:00Z"}]}
     here = stage.context("zebra", live, path=STAFF, server_id="s1", is_private=True)
     elsewhere = stage.context("zebra", live, path="discord/c8", server_id="s1", is_private=True)
@@ -384,12 +380,8 @@ def test_f18_threads_follow(stage: Stage) -> None:
     stage.say("tofu", "tg/91")
     assert marks(stage, "tg/9")["conversations"] == 2
     stage.say(f"tofu {LOCAL}", "tg/9/2")
-    assert [stored(stage, "conversations", key) for key in ("tg/9", "tg/9/1", "tg/9/2", "tg/91")] == [
-        [1],
-        [1],
-        [1],
-        [0],
-    ]
+    keys = ("tg/9", "tg/9/1", "tg/9/2", "tg/91")
+    assert [stored(stage, "conversations", key) for key in keys] == [[1], [1], [1], [0]]
     turn = {"user": "tg/ann", "channel": "tg/555", "parent_channel": "tg/9", "at": NOW}
     short_term.write_turn(turn, "ok", messages=[{"content": LOCAL, "sender_id": "ann"}],
                           **stage.asking("tg/555", "tg/ann"))  # fmt: skip

@@ -162,11 +162,7 @@ def test_l34_every_answer_is_kept_from_frames_caches_and_guesses(client: TestCli
 
 def test_l34_a_host_mounts_it_into_its_own_application(db: Database, clock: Clock) -> None:
     host = FastAPI()
-
-    @host.get("/hello")
-    def hello() -> str:
-        return "hello"
-
+    host.get("/hello")(lambda: "hello")
     host.mount("/tools", made(db))
     with client_of(host) as client:
         assert client.get("/hello").json() == "hello"
@@ -385,9 +381,7 @@ def test_r13_a_field_of_another_type_is_named(world: World, path: str, field: st
 
 
 def test_r13_a_body_that_does_not_come_is_given_up() -> None:
-    async def never() -> Any:
-        await asyncio.sleep(60)
-
+    never: Any = lambda: asyncio.sleep(60)  # noqa: E731
     with pytest.raises(Refused) as caught:
         asyncio.run(guard.read_body(never, 10, 0.05))
     assert (caught.value.status_code, caught.value.answer.error) == (408, "too_slow")
@@ -435,9 +429,8 @@ def test_r12_of_many_people_each_is_told_their_own_by_every_face(faces: ProxyWor
         for persona, who, n in people:
             one = Scope(persona, participant=f"proxy/{who}")
             heads.append(bearer(tokens.add_token("scope", db=faces.db, scope=one)["token"]))
-            message = said(
-                f"Say canary{n}x at the green door: my secret word.", who, f"proxy/{who}", message_id=f"m{n}"
-            )
+            text = f"Say canary{n}x at the green door: my secret word."
+            message = said(text, who, f"proxy/{who}", message_id=f"m{n}")
             answer = client.post("/v1/messages", json={"messages": [{"message": message}]}, headers=heads[n])
             assert answer.status_code == 200, answer.text
         question = "What is the secret word for the green door?"

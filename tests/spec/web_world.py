@@ -65,9 +65,8 @@ def routes_of(app: FastAPI) -> list[tuple[str, str]]:
     """Return method and path of every route, ids filled in; those of an included router too."""
     found = []
     for route in iter_route_contexts(app.routes):
-        path = (
-            str(route.path).replace("{id}", "1").replace("{conversation:path}", "web/ann").replace("{path:path}", "x")
-        )
+        path = str(route.path).replace("{id}", "1")
+        path = path.replace("{conversation:path}", "web/ann").replace("{path:path}", "x")
         assert "{" not in path, path
         found += [(method, path) for method in sorted(route.methods or ()) if method != "HEAD"]
     return found
