@@ -99,7 +99,9 @@ def test_r30_paths_have_no_disk_to_reach_and_too_many_lines_are_said_so(tool: To
     assert "exceeds maximum line limit of 999,999 lines" in tool("view", path="/memories/long")
 
 
-def test_r30_files_are_searched_versioned_and_forgotten(tool: Tool, db: Database, ann: Scope, bob: Scope) -> None:
+def test_r30_files_are_searched_versioned_forgotten_or_refused(
+    tool: Tool, db: Database, ann: Scope, bob: Scope
+) -> None:
     """The text now is found; what it said before stays as a former version, until all of it goes with the person."""
     tool("create", path="/memories/tea.md", file_text="Ann drinks oolong")
     tool("str_replace", path="/memories/tea.md", old_str="oolong", new_str="sencha")
@@ -116,9 +118,6 @@ def test_r30_files_are_searched_versioned_and_forgotten(tool: Tool, db: Database
     assert forget(participant="web/ann", db=db, scope=ann)["stored_values"] == 1
     assert "tea.md" not in tool("view", path="/memories")
     assert lifelong.search_items(archived=True, db=db, scope=ann)["items"] == []
-
-
-def test_r30_who_wants_nothing_kept_is_told_so(tool: Tool, db: Database, ann: Scope) -> None:
     privacy.set_privacy("web/ann", "full", db=db, scope=ann)
     answer = tool("create", path="/memories/tea.md", file_text="Ann drinks oolong")
     assert answer == "ToolError: Nothing was stored: this person's privacy setting forbids keeping anything of them."

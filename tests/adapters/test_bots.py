@@ -83,8 +83,7 @@ def test_c12_a_wish_on_discord_is_for_whom_it_mentions(world: World, db: Databas
 
 def test_r33_edits_and_deletions_on_discord_reach_the_line(world: World, db: Database, persona: str) -> None:
     scope, room = Scope(persona), world.channel(30)
-    message = world.message("I like oolng", room, number=1600)
-    save_message(discord_adapter.message_of(message), db=db, scope=scope)
+    save_message(discord_adapter.message_of(world.message("I like oolng", room, number=1600)), db=db, scope=scope)
     edited = world.message("I like oolong", room, number=1600)
     assert asyncio.run(discord_adapter.on_edit(edited, db=db, scope=scope)).stored
     assert asyncio.run(discord_adapter.on_edit(edited, db=db, scope=scope)).reason == "unchanged"

@@ -171,8 +171,7 @@ def test_r33_the_role_play_carries_its_scenes_on(model: ModelServer, tmp_path: P
         return run("role_play", "\n".join((*said, "", "")), tmp_path)
 
     say(model, "The keeper sailed away at dusk and left the lamp dark. " * 5)
-    first = play("/story", "The lamp of the lighthouse is out.", "/scene The harbour")
-    assert "No scene has ended yet." in first
+    assert "No scene has ended yet." in play("/story", "The lamp of the lighthouse is out.", "/scene The harbour")
     say(model, "Nobody.")
     count = len(model.requests)
     assert "The keeper sailed away" in play("/story", "Who is at the door?") and len(model.requests) == count + 1

@@ -120,5 +120,4 @@ def test_r32_a_memory_under_pressure_fits_its_limit(db: Database, ann: Scope, te
 
 
 def test_r32_a_memory_goes_on_without_the_database(broken_db: Database, ann: Scope) -> None:
-    block = MemoryBlock(db=broken_db, scope=ann)
-    assert asyncio.run(block.aget([said("user", "Who drinks oolong?")])) == ""
+    assert asyncio.run(MemoryBlock(db=broken_db, scope=ann).aget([said("user", "Who drinks oolong?")])) == ""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import openai
 import pytest
@@ -117,8 +118,7 @@ def test_f1_one_client_serves_users_who_see_nothing_of_others(model: ModelServer
     own.copy(max_retries=1).with_options(timeout=9).chat.completions.create(**said)
     assert len(lines(db, "eve")) == 4
     for given in (client, own, own.with_options(timeout=9)):  # also a client with the memory of another
-        other = remember(given, user="ann", persona="iris", conversation="7", db=db)
-        other.chat.completions.create(**SAID)
+        remember(given, user="ann", persona="iris", conversation="7", db=db).chat.completions.create(**SAID)
         assert CAT in str(model.last.body) and len(lines(db)) == 2 and len(lines(db, "eve")) == 4
     with pytest.raises(MessageError, match=r"remember\(\) was not told who speaks. Pass user="):
         remember(client, db=db)
@@ -129,12 +129,9 @@ def test_f1_one_client_serves_users_who_see_nothing_of_others(model: ModelServer
 def test_r37_where_the_memory_fails_the_call_goes_on(
     model: ModelServer, client: Any, db: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise StoreReadError("down", source="x")
-
-    own = remember(client, user="ann", persona="iris", db=db)
+    own, failure = remember(client, user="ann", persona="iris", db=db), StoreReadError("down", source="x")
     for name in ("web.proxy.recall.find_replaced", "adapters.openai.save_transcript"):
-        monkeypatch.setattr(f"core.{name}", fail)
+        monkeypatch.setattr(f"core.{name}", Mock(side_effect=failure))
     answer = own.chat.completions.create(**SAID)
     assert answer.choices[0].message.content == "Tofu is your cat." and model.last.messages == MESSAGES
     assert "recall_failed" in caplog.text and "turn_not_kept" in caplog.text and CAT not in caplog.text

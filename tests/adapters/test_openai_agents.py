@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -180,8 +181,7 @@ def test_r29_recall_puts_in_what_belongs_and_stores_none_of_it(db: Database, sco
     insert_memory("Ann likes oolong", "Ann", "chat", ["tea"], here, db=db)
     insert_memory("Bob likes oolong too", "Bob", "chat", ["tea"], there, db=db)
     run(session.add_items([said("user", "I had oolong tea today")]))
-    model = ScriptedModel([[_message("Oolong.")]])
-    agent = Agent(name="iris", model=model)
+    agent = Agent(name="iris", model=ScriptedModel([[_message("Oolong.")]]))
     config = RunConfig(session_input_callback=session.recall)
     run(Runner.run(agent, "Which tea do I like, oolong?", session=session, run_config=config))
     given = run(session.recall([], [said("user", "Which tea do I like, oolong?")]))
@@ -194,14 +194,9 @@ def test_r29_recall_puts_in_what_belongs_and_stores_none_of_it(db: Database, sco
     assert kept == ["I had oolong tea today", "Which tea do I like, oolong?", "answer"]
 
 
-def test_r29_recall_that_fails_leaves_the_run_as_it_is(
-    session: Session, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_r29_recall_that_fails_leaves_the_run_as_it_is(session: Session, monkeypatch: Any, caplog: Any) -> None:
     """A database that is gone costs the memory of a turn, not the turn."""
-
-    def fail(*args: Any, **kwargs: Any) -> Any:
-        raise StoreReadError("no answer", source="memories")
-
-    monkeypatch.setattr(recall, "build_records", fail)
+    failure = StoreReadError("no answer", source="memories")
+    monkeypatch.setattr(recall, "build_records", Mock(side_effect=failure))
     assert run(session.recall([], [said("user", "tea?")])) == [said("user", "tea?")]
     assert "recall_failed" in caplog.text

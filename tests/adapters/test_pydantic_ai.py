@@ -45,8 +45,7 @@ def test_r32_what_belongs_to_the_prompt_stands_in_the_request_alone(db: Database
     insert_memory("Ann drinks oolong at dawn", "Ann", "chat", [], ann, db=db)
     asked = Asked()
     agent = Agent(asked.model, capabilities=[Memory(db=db, scope=ann)])
-    first = ask(agent, "Who drinks oolong?")
-    done = ask(agent, "Anything else?", message_history=first.all_messages())
+    done = ask(agent, "Anything else?", message_history=ask(agent, "Who drinks oolong?").all_messages())
     assert "oolong at dawn" in asked.requests[0] and "oolong at dawn" not in str(done.all_messages())
     own = [("ann", "Who drinks oolong?"), ("self", "Green tea."), ("ann", "Anything else?")]
     assert texts(db, ann) == [*own, ("self", "Green tea.")]

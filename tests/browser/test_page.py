@@ -69,8 +69,7 @@ def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phon
         "long name": f"people/one?{IRIS}&key=discord/{'x' * 90}",
     }  # fmt: skip
     for name, path in screens.items():
-        answer = page.goto(site.at(path))
-        assert answer.status == {"refused": 422, "no page": 404}.get(name, 200), name
+        assert page.goto(site.at(path)).status == {"refused": 422, "no page": 404}.get(name, 200), name
         look_everywhere(page, name)
     click(page, "button.danger")
     look_everywhere(page, "forgetting a long name")
@@ -348,8 +347,7 @@ def test_l35_bad_values_are_told_in_words_and_lead_back(window: Window, site: Si
         (f"memory?{IRIS}&kinds=instructon", "saved, instruction. Did you mean 'instruction'"),
         (f"people/one?{IRIS}", "No person"),
     ):
-        answer = page.goto(site.at(path))
-        assert answer.status == 422, path
+        assert page.goto(site.at(path)).status == 422, path
         assert word in page.inner_text(".problem"), path
         assert page.locator("text=Back").count() == 1
 

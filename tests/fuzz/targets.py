@@ -217,8 +217,7 @@ def _filled(value: Any) -> object:
 
 def _memory(value: Any) -> object:
     names = ("author", "tags", "timestamp", "importance", "metadata", "kind", "emotion", "intensity", "source", "label")
-    whole = dict.fromkeys(names, value)
-    return memory_input.read(value, now=NOW, **whole)
+    return memory_input.read(value, now=NOW, **dict.fromkeys(names, value))
 
 
 def _one_by_one(read: Callable[..., object], names: str, value: Any, allowed: Any) -> list[object]:

@@ -24,13 +24,9 @@ INSTALLED = "/opt/prompt-engine"
 GENEROUS_SECONDS = 120.0
 
 
-def read_instructions(text: str) -> list[tuple[str, str]]:
-    """Return the instructions of a Dockerfile, each with its words, continued lines joined."""
-    joined = re.sub(r"\\\n\s*", "", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE))
-    return [(line.split(" ", 1)[0], line.split(" ", 1)[1].strip()) for line in joined.splitlines() if line.strip()]
-
-
-INSTRUCTIONS = read_instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
+_WRITTEN = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+INSTRUCTIONS = [line.split(" ", 1) for line in re.sub(r"\\\n\s*", "", _WRITTEN).splitlines() if line.strip()]
+"""Each instruction of the Dockerfile with its words, continued lines joined."""
 
 
 def read_stage(number: int) -> dict[str, list[str]]:
@@ -40,7 +36,7 @@ def read_stage(number: int) -> dict[str, list[str]]:
     end = next((place for place in starts if place > begin), None)
     stage: dict[str, list[str]] = {}
     for name, words in INSTRUCTIONS[begin:end]:
-        stage.setdefault(name, []).append(words)
+        stage.setdefault(name, []).append(words.strip())
     return stage
 
 

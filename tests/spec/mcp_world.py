@@ -35,8 +35,7 @@ _NOWHERE = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
 
 
 def asked(tool: str, **arguments: Any) -> dict[str, Any]:
-    params = {"name": tool, "arguments": arguments}
-    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
 
 
 def command(persona: str, *words: str) -> list[str]:

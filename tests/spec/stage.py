@@ -1,7 +1,6 @@
 """What the tests of whole prompts share: one persona with its rows, and the message that asks for a prompt."""
 
 import itertools
-import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -128,7 +127,3 @@ def failed(report: Mapping[str, Any]) -> list[str]:
 
 def reasons(report: Mapping[str, Any], section: str) -> list[str]:
     return [item["reason"] for item in report["left_out"] if item["section"] == section]
-
-
-def same(a: Any, b: Any) -> bool:
-    return json.dumps(a, ensure_ascii=False) == json.dumps(b, ensure_ascii=False)

@@ -57,9 +57,7 @@ class Story(Stage):
             self.messages.append(result.id)
         return self.messages[-len(texts) :]
 
-    def tell(
-        self, count: int, path: str = HERE, texts: Sequence[str] = (), start: timedelta = timedelta(days=9)
-    ) -> list[int]:
+    def tell(self, count: int, path: str = HERE, texts: Sequence[str] = (), start: Any = timedelta(9)) -> list[int]:
         """Store messages of Ann and the persona in turn at once, a minute apart from `start` ago on."""
         made = []
         for at in range(count):

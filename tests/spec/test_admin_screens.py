@@ -52,8 +52,7 @@ def test_l35_the_page_opens_on_the_persona_there_is(db: Database, stage: Stage) 
         assert client.get("/admin/", headers=BEARER).headers["location"] == there
         consent = client.get("/admin/page/programs", headers=BEARER).text  # as a program's request for a token opens it
         assert f'value="{stage.persona}" list="personas"' in consent
-        blank = Operator(client, "nobody-yet").ask("GET", "/page/memory").text
-        assert f">{stage.persona}</a>" in blank
+        assert f">{stage.persona}</a>" in Operator(client, "nobody-yet").ask("GET", "/page/memory").text
 
 
 def test_l35_a_page_that_is_not_there_is_a_page(operator: Operator) -> None:
@@ -140,9 +139,7 @@ def test_l35_conversations_are_listed_with_log_scenes_and_recaps(operator: Opera
     assert operator.ask("GET", "/page/conversations/one", params={"key": "tg/nowhere"}).status_code == 404
 
 
-def test_l35_a_person_is_shown_and_forgotten_after_a_question(
-    operator: Operator, stage: Stage, life: Life, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_l35_a_person_is_shown_and_forgotten(operator: Operator, stage: Stage, life: Life, monkeypatch: Any) -> None:
     stage.say("Good morning", path="tg/ann", privacy="direct")
     life.item("Ann likes green tea", path="tg/ann", participant="tg/ann", privacy="direct")
     life.item("Bob likes rice", path="tg/42", participant="tg/bob")
@@ -244,8 +241,7 @@ def test_l35_the_audience_of_each_conversation_is_named(operator: Operator, stag
     cells = dict(re.findall(r'data-id="([^"@]+)[^"]*".*?data-label="Who sees it">([^<]*)<', page, re.DOTALL))
     assert {key.partition("\x1f")[0]: cell for key, cell in cells.items()} == shown
     for key, said in shown.items():
-        one = html.unescape(show(operator, "conversations/one", key=key))
-        assert f"<dd>{said}</dd>" in one, key
+        assert f"<dd>{said}</dd>" in html.unescape(show(operator, "conversations/one", key=key)), key
 
 
 def test_l35_a_log_is_read_page_by_page_without_a_gap(db: Database) -> None:

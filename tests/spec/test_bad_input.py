@@ -106,7 +106,8 @@ def test_f73_a_connection_string_names_its_fault_and_never_the_password(url: str
     with pytest.raises((ConfigError, StoreError)) as raised:
         open_database(url, settings={"DB_TIMEOUT_SECONDS": 1})
     told = str(raised.value)
-    assert said in told and "127.0.0.1" not in told and "canary-pw" not in told
+    assert said in told and "127.0.0.1" not in told
+    assert "canary-pw" not in told + str(vars(raised.value)) + "".join(traceback.format_exception(raised.value))
     assert "DATABASE_URL" not in told  # which the host has not set
 
 
@@ -175,9 +176,7 @@ def test_f73_a_login_that_fails_says_what_to_look_at(db: Database) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("db", "sqlite:///never-opened.db"), ("db", 7), ("settings", 7)])
-def test_g25_what_is_no_handle_and_no_settings_is_no_error_from_the_depths_of_any_door(
-    own_folder: Path, name: str, value: object
-) -> None:
+def test_g25_no_handle_and_no_settings_are_told_by_every_door(own_folder: Path, name: str, value: object) -> None:
     """What a call does not need it need not look at; what it takes for a handle it names."""
     wrong, refused = [], 0
     for called in set(PUBLIC) - {"configure"}:  # which takes a connection string
@@ -311,8 +310,7 @@ def test_g19_no_subcommand_prints_a_secret(surroundings: Path, capsys: pytest.Ca
                 print("".join(traceback.format_exception(error)))
             ran += 1
     said = "".join(capsys.readouterr()) + caplog.text
-    assert [each for each in CANARIES if each in said] == [] and ran > 60
-    assert "could not be" in said
+    assert [each for each in CANARIES if each in said] == [] and ran > 60 and "could not be" in said
 
 
 @pytest.mark.parametrize(("name", "door"), {
@@ -326,11 +324,7 @@ def test_g19_no_subcommand_prints_a_secret(surroundings: Path, capsys: pytest.Ca
     "lifelong": lambda: lifelong.search_items("a"),
     "stories": lambda: auto_hide_plan("tg/1"),
     "short_term": get_stats,
-    "wrong scheme": lambda: open_database(f"oracle://u:{PASSWORD}@h/n"),
-    "no name": lambda: open_database(f"mysql://u:{PASSWORD}@h"),
-    "wrong parameter": lambda: open_database(f"mysql://u:{PASSWORD}@h/n?password={PASSWORD}"),
     "wrong port": lambda: open_database(f"mysql://u:{PASSWORD}@h:{PASSWORD}/n"),
-    "wrong tls": lambda: open_database(f"mysql://u:{PASSWORD}@h/n?tls={PASSWORD}"),
     "missing folder": lambda: open_database(f"sqlite:////none/{PASSWORD[:3]}/x.db"),
     "model": lambda: llm.ask(llm.resolve(None, load()), [{"role": "user", "content": "x"}], load()),  # type: ignore[arg-type]
 }.items())  # fmt: skip

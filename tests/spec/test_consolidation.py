@@ -351,8 +351,7 @@ def test_l20_the_end_of_a_stream_may_be_queued(life: Life) -> None:
     for n in range(1, 6):
         done = life.on_stream_end(HERE, wait=False)
         assert done.deep == (n == 5) and done.stored == 0
-    waiting = [row.type for row in rows_of(life.db, JOBS, life.persona)]
-    assert waiting == ["CONSOLIDATION", "DEEP_CONSOLIDATION"]
+    assert [row.type for row in rows_of(life.db, JOBS, life.persona)] == ["CONSOLIDATION", "DEEP_CONSOLIDATION"]
     model = Model(key_facts=["a"])
     assert [each.state for each in life.run(model)] == ["completed"] * 2 and len(model.asked) == 2
     (row,) = life.rows()

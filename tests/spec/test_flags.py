@@ -35,12 +35,8 @@ def probe(before: Any, after: Any) -> Callable[[Probe], Probe]:
     return keep
 
 
-def _context(name: str, key: str) -> Probe:
-    return lambda stage, value: stage.context("tofu", **{name: value}).get(key, "absent")
-
-
 for _name, _key in (("ENABLE_TAGS_PLACEHOLDER", "tags_placeholder"), ("ENABLE_AI_DIARY", "ai_diary")):
-    PROBES[_name] = (_context(_name, _key), 1, 0)
+    PROBES[_name] = (lambda stage, value, n=_name, k=_key: stage.context("tofu", **{n: value}).get(k, "absent"), 1, 0)
 
 
 @probe({}, {"explicit": ["mark my words"]})
@@ -73,16 +69,12 @@ def _memory_consolidation_interval_sec(stage: Stage, value: Any) -> object:
     return runs
 
 
-def _pruned(stage: Stage, **flags: Any) -> int:
+@probe(0.25, 0.4)
+def _prune_max_importance(stage: Stage, value: Any) -> object:
     life = Life(Stage(stage.db))
     life.item("old and dull", days=366, importance=0.2)
     life.item("dull a little", days=366, importance=0.3)
-    return int(life.prune_ltm(dry_run=True, **flags))
-
-
-@probe(0.25, 0.4)
-def _prune_max_importance(stage: Stage, value: Any) -> object:
-    return _pruned(stage, PRUNE_MAX_IMPORTANCE=value)
+    return int(life.prune_ltm(dry_run=True, PRUNE_MAX_IMPORTANCE=value))
 
 
 def _turn(stage: Stage, channel: str, hours: float = 0, lines: int = 1, **flags: Any) -> Any:

@@ -67,8 +67,7 @@ def test_p69_a_deleted_message_takes_along_all_that_was_made_of_it(stage: Stage)
     conversations.close_conversation(HERE, model=lambda messages: told, wait=True, **by(stage, None))
     texts = {"memories", "ai_diary", "chat_history_cache", "short_term_memories", "conversation_summaries"}
     assert texts <= left(stage) and CANARY in json.dumps(stage.context(f"where does she go, {CANARY}?"))
-    result = chat_history_cache.delete_chat_message(said, **by(stage))
-    assert result.stored and left(stage) == set()
+    assert chat_history_cache.delete_chat_message(said, **by(stage)).stored and left(stage) == set()
     asked = stage.context("where is she going for another job?")
     assert CANARY not in json.dumps(asked)
     assert search_memories(keywords=[CANARY], db=stage.db, scope=stage.scope(HERE)) == []
@@ -140,8 +139,7 @@ def test_p69_a_summary_goes_with_a_line_that_came_while_it_was_waiting(stage: St
 
 
 def instructions(stage: Stage, **asking: Any) -> list[str]:
-    found = conversations.list_saved_memories(kind="instruction", **(asking or by(stage)))
-    return [each["text"] for each in found]
+    return [each["text"] for each in conversations.list_saved_memories(kind="instruction", **(asking or by(stage)))]
 
 
 def archived(stage: Stage) -> list[Any]:
@@ -240,8 +238,7 @@ def test_p69_a_platforms_id_is_one_of_its_conversation(stage: Stage) -> None:
     found = search_memories(keywords=["drinks"], limit=9, db=stage.db, scope=stage.scope(HERE))
     assert {hit["snippet"] for hit in found} == {"Ann drinks coffee", "Ann drinks water"}
     # a message that is stored after what was made of it
-    there = stage.say("Water for me", message_id="8")
-    chat_history_cache.delete_chat_message(there, **by(stage))
+    chat_history_cache.delete_chat_message(stage.say("Water for me", message_id="8"), **by(stage))
     found = search_memories(keywords=["drinks"], limit=9, db=stage.db, scope=stage.scope(HERE))
     assert late not in {hit["id"] for hit in found} and len(found) == 1
 
@@ -275,8 +272,7 @@ def test_f87_an_answer_made_with_what_is_forgotten_is_recalled_no_more(stage: St
         stage.remember(f"The {canary} opens at nine", ["harbour"], path=HERE, participant=ANN)
     else:
         stage.diary(f"Ann told me of the {canary}", path=HERE, involved_users=["tg/ann"])
-    asked = message(f"When does the {canary} open?", ELSEWHERE, who="Bob")
-    assert canary in str(build(asked, **bob))
+    assert canary in str(build(message(f"When does the {canary} open?", ELSEWHERE, who="Bob"), **bob))
     ids = [
         save_chat_message(ELSEWHERE, text, "Iris", "self", triggered_by="tg/bob", message_id=text[:3], **bob).id
         for text in (f"The {canary} opens at nine.", f"Ask again about the {canary}.")

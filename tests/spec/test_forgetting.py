@@ -155,8 +155,7 @@ def test_f42_who_answers_them_loses_the_quote(stage: Stage) -> None:
     carol = {"reply_to": {"from_user": {"id": "carol"}, "text": "my secret plan"}}
     other = stage.say("no", GROUP, "Bob", metadata=carol)
     alone = stage.say("yes", GROUP, "Bob", metadata={"reply_to_message": notes[0]})
-    done = checked(stage, participant=ANN)
-    assert done["chat_history_cache"] == 1 + len(notes) + 1
+    assert checked(stage, participant=ANN)["chat_history_cache"] == 1 + len(notes) + 1
     kept = {row.id: row for row in rows_of(stage.db, schema.chat_history_cache, stage.persona)}
     assert [read_object(kept[row].metadata) for row in theirs] == [{"a": n} for n in range(len(notes))]
     assert read_object(kept[other].metadata) == carol and kept[alone].metadata is None

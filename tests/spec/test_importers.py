@@ -382,12 +382,15 @@ def test_r25_direct_messages_are_private_and_channels_belong_to_their_server(db:
     assert _audience(db, scope, "telegram/-1001500")[0] == "conversation"
 
 
-def test_r25_private_and_server_are_the_importers_choice(db: Database) -> None:
+def test_r25_private_server_and_person_are_the_importers_choice(db: Database) -> None:
     closed, moved = own_scope(), own_scope(server="s9")
     _import(db, closed, SAMPLES / "discord", private=True)
     assert {_audience(db, closed, key)[0] for key in ("discord/701", "discord/701/801")} == {"conversation"}
     _import(db, moved, SAMPLES / "discord")
     assert _audience(db, moved, "discord/701") == ("server", "s9", "")
+    scope, _ = _import_new(db, SAMPLES / "chatgpt", interface="web", user="ann")
+    assert {row.participant_key for row in _rows(db, scope) if row.role == "user"} == {"web/ann"}
+    assert _audience(db, scope, "web/conv-1") == ("direct", "", "web/ann")
 
 
 def test_r25_public_opens_groups_but_no_direct_message_and_nothing_stored_as_private(db: Database) -> None:
@@ -475,12 +478,6 @@ def test_r25_the_persona_is_asked_for_and_guessed_only_where_the_format_says_it(
         _import(db, own_scope(), SAMPLES / "discord", persona="Zoe")
 
 
-def test_r25_the_one_who_exports_can_be_the_person_known_here(db: Database) -> None:
-    scope, _ = _import_new(db, SAMPLES / "chatgpt", interface="web", user="ann")
-    assert {row.participant_key for row in _rows(db, scope) if row.role == "user"} == {"web/ann"}
-    assert _audience(db, scope, "web/conv-1") == ("direct", "", "web/ann")
-
-
 @pytest.mark.parametrize("told", [{"discriminator": "0000"}, {}])
 def test_r25_characters_of_one_webhook_are_several_people(db: Database, tmp_path: Path, told: dict[str, str]) -> None:
     """Tupperbox and PluralKit post everybody's characters through one webhook."""
@@ -543,7 +540,7 @@ def _tavern(folder: Path, header: dict[str, Any], names: list[str]) -> Path:
     return path
 
 
-def test_r25_in_a_group_of_sillytavern_one_character_is_the_persona(db: Database, tmp_path: Path) -> None:
+def test_r25_in_sillytavern_one_is_the_persona_and_chats_are_private_unless_told(db: Database, tmp_path: Path) -> None:
     path = _tavern(tmp_path, {**HEADER, "character_name": "unused"}, ["Ann", "Iris", "Bran", "Iris"])
     scope, done = _import_new(db, path)
     assert done.persona == () and {row.role for row in _rows(db, scope)} == {"user"}
@@ -552,9 +549,6 @@ def test_r25_in_a_group_of_sillytavern_one_character_is_the_persona(db: Database
     roles = [("user", "Ann"), ("persona", "Iris"), ("user", "Bran"), ("persona", "Iris")]
     assert done.persona == ("Iris",) and [(row.role, row.sender_name) for row in _rows(db, scope)] == roles
     assert _import_new(db, _tavern(tmp_path, HEADER, ["Ann", "Iris", "Bran"]))[1].persona == ("Iris",)
-
-
-def test_r25_a_chat_of_sillytavern_is_private_unless_told_otherwise(db: Database, tmp_path: Path) -> None:
     for names, options, kind in (
         (["Ann", "Iris"], {}, "direct"), (["Ann", "Iris"], {"private": False}, "server"),
         (["Ann", "Iris", "Bran"], {}, "conversation"),

@@ -97,8 +97,7 @@ def test_r6_the_official_client_lists_calls_and_reads(world: World, transport: T
 def test_r8_every_tool_with_right_wrong_and_missing_arguments(call: Caller) -> None:
     for tool, arguments in RIGHT.items():
         if "id" in arguments:
-            saved = told(call("memory_save", text=f"for {tool}"))["id"]
-            told(call(tool, **{**arguments, "id": saved}))
+            told(call(tool, **{**arguments, "id": told(call("memory_save", text=f"for {tool}"))["id"]}))
         else:
             told(call(tool, **arguments))
         for extra in FOREIGN.split():

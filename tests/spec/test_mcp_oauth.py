@@ -302,8 +302,7 @@ def test_f86_a_browser_is_sent_over_tls_on_this_machine_or_to_an_app(site: Site)
 def test_f86_what_was_not_signed_here_is_refused_and_no_character_hides_something(site: Site) -> None:
     client = site.register(client_name="Cla\u202eude\x00\n\x1b[31m \u200bfor\u2028 Ann")
     assert site.authorize({"client_id": "x" + client["client_id"]}).status_code == 400
-    foreign = site.authorize(client, resource="https://example.org/mcp")
-    assert "error=invalid_target" in foreign.headers["location"]
+    assert "error=invalid_target" in site.authorize(client, resource="https://example.org/mcp").headers["location"]
     place, operator = f"{site.url}/admin/page/programs", {"Authorization": f"Bearer {SECRET}"}
     page = httpx2.get(place, params={"ask": site.ask(client)}, headers=operator)
     assert ">Cla ude [31m for Ann asks for access" in page.text
@@ -329,14 +328,12 @@ def test_f86_a_request_that_a_log_in_cannot_repeat_is_refused_at_once(site: Site
 
     most = next(size for size in range(4_000, 0, -100) if fits(size))
     assert site.consent(client, state="s" * most)
-    refused = site.authorize(client, state="s" * (most + 100))
-    assert "error=invalid_request" in refused.headers["location"]
+    assert "error=invalid_request" in site.authorize(client, state="s" * (most + 100)).headers["location"]
 
 
 def test_f86_what_programs_get_does_not_help_to_guess_the_token(site: Site) -> None:
     """Anybody may register: a signature by one round over ADMIN_TOKEN could be compared with guesses at full speed."""
-    client = site.register()
-    body, _, signature = client["client_id"].partition(".")
+    body, _, signature = site.register()["client_id"].partition(".")
     guess = hmac.new(hashlib.sha256(SECRET.encode()).digest(), f"client {body}".encode(), hashlib.sha256)
     assert signature != guess.hexdigest()
     begun = time.thread_time()

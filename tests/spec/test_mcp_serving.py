@@ -80,8 +80,7 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
     search = asked("memory_search", query="zqsecret")
     answer = http.post({**http.headers(ANN), **said}, search, params={"participant": BOB, "token": http.tokens[BOB]})
     assert answer.status_code == 200 and read(answer)["count"] == 0
-    mine = http.post(http.headers(BOB), search)
-    assert read(mine)["count"] == 1
+    assert read(http.post(http.headers(BOB), search))["count"] == 1
 
 
 def test_r7_the_name_given_at_the_start_stands_from_the_first_line_on(db: Database, persona: str) -> None:
@@ -96,15 +95,14 @@ def test_r7_the_name_given_at_the_start_stands_from_the_first_line_on(db: Databa
     assert {each["speaker"] for each in hits if "there tea" in each["text"]} == {"Ann"}
 
 
-def test_r7_over_http_a_header_says_what_the_person_is_called(db: Database, persona: str, http: HttpServer) -> None:
+def test_r7_over_http_a_header_names_the_person_and_no_session_stays(
+    db: Database, persona: str, http: HttpServer
+) -> None:
     turn = asked("turn_save", user_text="The tea is green.", assistant_text="Fine.")
     for name, status in (("Zoë".encode(), 200), (b"Zo%C3%AB", 200), (b"\xeb", 400)):
         assert http.post({**http.headers(ANN), "X-User-Name": name}, turn).status_code == status
     lines = load_chat_history(ANN, db=db, scope=speaker_of(db, persona, ANN).scope)
     assert {line["sender_name"] for line in lines if "tea" in line["text"]} == {"Zoë"}
-
-
-def test_r7_a_session_of_one_is_none_of_another(http: HttpServer) -> None:
     begun = http.post(http.headers(ANN), {"jsonrpc": "2.0", "id": 0, **INITIALIZE})
     assert begun.status_code == 200 and "mcp-session-id" not in begun.headers
     save = asked("memory_save", text="of Bob")
@@ -132,8 +130,7 @@ def test_r38_tools_change_what_the_person_said_alone(db: Database, persona: str,
     club = {"db": db, "scope": Scope(persona, "web/club", privacy="public")}
     everybody = {"db": db, "scope": Scope(persona)}
     (seats,) = lifelong.add_facts_with_meta(["The zqclub room has 30 seats."], **everybody).ids
-    entry = add_diary_entry("A zqclub day.", **club).id
-    foreign = [say("gus", "The zqclub has 900 euros."), seats, entry]
+    foreign = [say("gus", "The zqclub has 900 euros."), seats, add_diary_entry("A zqclub day.", **club).id]
     privacy.link_participants("tg/bob", BOB, **everybody)
     as_linked = {"db": db, "scope": Scope(persona, "web/club", "tg/bob", privacy="public")}
     own = [say("bob", "I like the zqclub."), *lifelong.add_facts_with_meta(["Bob likes the zqclub."], **as_linked).ids]

@@ -177,8 +177,7 @@ def test_f21_f47_p69_s9_what_changes_while_a_model_writes_is_nowhere(story: Stor
 
 @pytest.mark.parametrize("kind", WORK)
 def test_f47_a_refused_answer_of_what_is_cleared_is_kept_nowhere(story: Story, kind: str) -> None:
-    rows = [story.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(12)]
-    WORK[kind](story, rows)
+    WORK[kind](story, [story.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(12)])
 
     def meanwhile(_: str) -> str:
         chat_history_cache.clear_chat_history(HERE, **story.given)

@@ -51,8 +51,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A distribution of somebody else that installs a package called `core`."""
-    folder = tmp_path_factory.mktemp("other")
-    path = folder / "othercore-1.0-py3-none-any.whl"
+    path = tmp_path_factory.mktemp("other") / "othercore-1.0-py3-none-any.whl"
     info = "othercore-1.0.dist-info"
     files = {
         "core/__init__.py": "WHOSE = 'theirs'\n",
@@ -137,7 +136,7 @@ def test_r1_r3_beside_a_package_called_core(wheel: Path, other: Path, tmp_path: 
     environment.run(theirs, tmp_path)
 
 
-def test_r2_the_names_of_the_package() -> None:
+def test_r2_the_names_of_the_package_follow_what_a_host_put_in_their_place(monkeypatch: Any) -> None:
     assert set(core.__all__) <= set(dir(core)) and all(getattr(core, name) is not None for name in core.__all__)
     assert core.search_memories is synth_core_memory.search_memories
     with pytest.raises(AttributeError, match="serch"):
@@ -145,9 +144,6 @@ def test_r2_the_names_of_the_package() -> None:
     code = "import sys; import core; print(sorted(m for m in sys.modules if m.startswith('core.')))"
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
     assert ran.stdout == "[]\n"
-
-
-def test_r2_a_name_follows_what_a_host_put_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synth_core_memory, "search_memories", stand_in := object())
     assert core.search_memories is stand_in  # type: ignore[comparison-overlap]
 
@@ -293,8 +289,7 @@ def test_r34_what_the_image_runs_in_a_plain_environment(
         turn = {"message": message, "reply": {"text": "A fine name."}}
         headers = {"authorization": f"Bearer {host}"}
         assert client.post("/v1/turns", json=turn, headers=headers).status_code == 200
-        asked = {"message": {**message, "text": "Who is Tofu?"}}
-        prompt = client.post("/v1/prompt", json=asked, headers=headers)
+        prompt = client.post("/v1/prompt", json={"message": {**message, "text": "Who is Tofu?"}}, headers=headers)
         assert prompt.status_code == 200 and "called Tofu" in prompt.text
         found = asyncio.run(image.ask_mcp(made.port, person, "memory_search", query="What is my cat called?"))
         assert "called Tofu" in found

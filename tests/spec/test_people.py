@@ -70,8 +70,7 @@ def test_t33_a_memory_names_whose_statement_it_is(stage: Stage) -> None:
 def test_t33_a_saved_memory_of_somebody_else_names_them_where_several_speak(stage: Stage) -> None:
     """What Bob asked to remember in a group is not Ann's own."""
     add_saved_memory("I drink tea", db=stage.db, scope=stage.scope(GROUP, participant="tg/ann"))
-    alone = ["[2026-03-10] I drink tea"]
-    assert stage.context("hello", path=GROUP, is_private=False)["saved_memories"] == alone
+    assert stage.context("hello", path=GROUP, is_private=False)["saved_memories"] == ["[2026-03-10] I drink tea"]
     stage.say("hello", GROUP, "Bob")
     stage.say("hello", GROUP, "Ann")
     add_saved_memory("I drink bob tea", db=stage.db, scope=stage.scope(GROUP, participant="tg/bob"))

@@ -113,7 +113,7 @@ def test_p15_a_file_that_cannot_be_read_is_named_and_fails_no_prompt(stage: Stag
     assert len(get_persona_text(**own)) == 1_000_000
 
 
-def test_p64_phrases_and_refusals_are_overlaid_file_by_file(tmp_path: Path) -> None:
+def test_p64_p65_word_files_are_overlaid_one_by_one_and_a_broken_one_is_not(tmp_path: Path, caplog: Any) -> None:
     (tmp_path / "remember").mkdir()
     for name, text in (
         ("remember/en.yaml", "explicit: [mark my words]\n"), ("remember/eo.yaml", "explicit: [memoru]\n"),
@@ -126,10 +126,6 @@ def test_p64_phrases_and_refusals_are_overlaid_file_by_file(tmp_path: Path) -> N
     assert load_phrases("../remember/en", templates_dir=tmp_path)["explicit"] == ()
     assert refused_patterns(tmp_path) == ("quagga refuses",) and read_instructions("I am vegan.", Settings())
     assert not read_instructions("I am vegan.", Settings(templates_dir=tmp_path))
-
-
-def test_p65_a_broken_file_leaves_the_shipped_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "remember").mkdir()
     (tmp_path / "remember/en.yaml").write_text("- no groups: [", encoding="utf-8")
     with caplog.at_level(logging.WARNING):
         for _ in range(3):

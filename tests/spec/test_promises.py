@@ -17,23 +17,20 @@ def list_promised() -> list[str]:
     return [identifier for page in PAGES.values() for identifier in PROMISE.findall(page)]
 
 
-def list_tested() -> set[str]:
+def test_r35_each_promise_has_a_test_and_each_id_of_a_test_is_promised() -> None:
     files = [file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py")]
     names = [name for text in files for name in NAMES.findall(text)]
-    return {identifier.upper() for name in names for identifier in name.strip("_").split("_")}
-
-
-def test_r35_each_promise_has_a_test_and_each_id_of_a_test_is_promised() -> None:
-    promised, tested = set(list_promised()), list_tested()
+    promised, tested = set(list_promised()), {one.upper() for name in names for one in name.strip("_").split("_")}
     assert len(promised) > 400
     assert promised - tested == set(), "no test begins with these ids"
     assert tested - promised == set(), "no page of docs/promises holds these ids"
 
 
-def test_r35_each_id_is_on_one_page_once() -> None:
+def test_r35_each_id_is_on_one_page_once_and_the_first_page_lists_the_others() -> None:
     assert [identifier for identifier, times in Counter(list_promised()).items() if times > 1] == []
     bold = {identifier for page in PAGES.values() for identifier in re.findall(r"\*\*([A-Z]\d+)\*\*", page)}
     assert bold - {"T21"} <= set(list_promised()), "an id in the middle of a line is no promise"
+    assert set(re.findall(r"\]\(([\w-]+\.md)\)", PAGES["index.md"])) == set(PAGES) - {"index.md"}
 
 
 def test_r35_a_promise_is_at_most_a_few_sentences_and_names_no_file_of_the_code() -> None:
@@ -42,7 +39,3 @@ def test_r35_a_promise_is_at_most_a_few_sentences_and_names_no_file_of_the_code(
             words = len(part.partition("\n\n")[0].split())
             assert 4 <= words <= 120, (name, part[:60])
         assert re.findall(r"\b(?:core|tests)/\S*", page) == [], name
-
-
-def test_r35_the_first_page_of_promises_lists_the_others() -> None:
-    assert set(re.findall(r"\]\(([\w-]+\.md)\)", PAGES["index.md"])) == set(PAGES) - {"index.md"}

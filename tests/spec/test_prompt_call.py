@@ -41,15 +41,11 @@ def fill(stage: Stage) -> None:
     stage.diary("a quiet day", personal_thought="she is kind", interaction_summary="we cooked", minutes=90)
 
 
-def test_t58_a_stored_stop_word_tag_recalls_nothing(stage: Stage) -> None:
-    """Hosts of the original stored such tags: each message with `the` showed all of them."""
+def test_t58_a_tag_that_is_a_stop_word_recalls_rows_by_a_question_alone(stage: Stage) -> None:
+    """Notes with the state `open` were not found by the question for open ones; the word in a text says nothing."""
     stage.remember("Orion is a club", ["the", "club"], minutes=600)
     assert snippets(stage.context("how was the weather?")) == []
     assert snippets(stage.context("which club?")) == ["Orion is a club"]
-
-
-def test_t58_a_question_recalls_rows_with_a_tag_that_is_a_stop_word(stage: Stage) -> None:
-    """Notes with the state `open` were not found by the question for open ones; the word in a text says nothing."""
     stage.remember("Fix the boiler", ["open"], minutes=600)
     stage.remember("Pay the rent", ["done"], minutes=610)
     stage.say("we left the door open all day", ELSEWHERE, "Bob", minutes=620)
@@ -71,17 +67,14 @@ def _raise(*_: Any, **__: Any) -> Any:
     raise RuntimeError("canary-text")
 
 
-EMPTIED: dict[str, set[str]] = {
+@pytest.mark.parametrize(("name", "gone"), {
     "context": {"weather"}, "actions": set(), "engine_limit": set(),
     "extract_tags": set(), "expand_tags": set(), "search": {"memories"},
     "history": {"history_current_chat", "history_recent"},
     "prepare": {"memories"}, "build_search": {"memories"}, "start": {"memories"}, "choose_hits": {"memories"},
-}  # fmt: skip
-"""Hooks and steps of the search, and the keys of the context that are absent or empty when they raise."""
-
-
-@pytest.mark.parametrize("name", EMPTIED)
-def test_p3_what_raises_is_named_and_costs_a_section(stage: Stage, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+}.items(), ids=str)  # fmt: skip
+def test_p3_what_raises_is_named_and_costs_a_section(stage: Stage, name: str, gone: Any, monkeypatch: Any) -> None:
+    """Hooks and steps of the search, and the keys of the context that are absent or empty when they raise."""
     fill(stage)
     set_hook("context", lambda: {"weather": "rain"})
     set_hook("actions", lambda: {"wave": {"brief": "Wave."}})
@@ -93,7 +86,6 @@ def test_p3_what_raises_is_named_and_costs_a_section(stage: Stage, name: str, mo
     prompt, report = stage.explain("tell me of pizza please")
     assert (name in failed(report)) is not hasattr(search, name)
     assert failed(report) and "canary-text" not in json.dumps(report)
-    gone = EMPTIED[name]
     assert not any(prompt["context"].get(key) for key in gone)
     free = {*gone, *(("memories",) if name in ("history", "extract_tags", "expand_tags") else ())}
     kept = {key: value for key, value in undisturbed["context"].items() if key not in free}
@@ -108,16 +100,13 @@ def test_p3_without_a_database_all_that_is_stored_is_named(monkeypatch: pytest.M
     assert lost == ["database", "chat_history_cache", "memories", "ai_diary"]
 
 
-def test_p3_a_counter_that_fails_leaves_the_limit_of_characters(stage: Stage) -> None:
+def test_p3_a_counter_that_fails_removes_the_limit_of_tokens_alone(stage: Stage, monkeypatch: Any) -> None:
     undisturbed = stage.prompt("hello", max_chars=50_000)
     prompt, report = stage.explain("hello", max_chars=50_000, limit_tokens=10, counter=_raise)
     assert prompt == undisturbed
     assert (failed(report), report["limit_tokens"], report["tokens"]) == (["counter"], None, None)
     with pytest.raises(PromptTooLargeError):
         stage.explain("hello", max_chars=100, limit_tokens=10, counter=_raise)
-
-
-def test_p3_another_failure_while_fitting_removes_no_limit(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     real = pipeline.fit
     monkeypatch.setattr(pipeline, "fit", lambda *given, **more: _raise() if given[1].counter else real(*given, **more))
     with pytest.raises(RuntimeError, match="canary-text"):

@@ -111,7 +111,7 @@ def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> No
     assert {k: v for k, v in context.items() if k not in lists} == {k: v for k, v in whole.items() if k not in lists}
 
 
-def test_p34_a_memory_that_is_a_sentence_of_a_visible_message_stands_there_once(stage: Stage) -> None:
+def test_p34_a_memory_that_says_no_more_than_a_visible_message_stands_there_once(stage: Stage) -> None:
     """What Bob asked to remember is a wish of Bob's, found as a memory once its line has left the history."""
     group = "tg/-5"
     stage.say("Hi all! Please remember that I am allergic to shellfish.", group, "Bob", minutes=90)
@@ -124,9 +124,6 @@ def test_p34_a_memory_that_is_a_sentence_of_a_visible_message_stands_there_once(
     later = stage.context("What about shellfish?", **asked)
     assert "shellfish" not in str(later["history_current_chat"])
     assert {hit["source"] for hit in later["memories"]} >= {"memories"}
-
-
-def test_p34_a_memory_that_says_more_than_the_visible_message_is_shown(stage: Stage) -> None:
     said = stage.say("I love tea.", minutes=30)
     oolong, scope = "Ann's favourite tea is oolong.", stage.scope("tg/42")
     insert_memory(oolong, "synth", "chat", ["tea"], scope, message_id=said, db=stage.db)
@@ -356,8 +353,7 @@ def test_t62_a_birthday_on_29_february_comes_on_the_28th_in_other_years(
 ) -> None:
     """Whoever was born on that day is congratulated in February, as calendars of phones do it."""
     said_at, now = datetime(2025, 11, 3, 12, tzinfo=UTC), datetime(year, 2, 25, 12, tzinfo=UTC)
-    asking = stage.asking(ELSEWHERE, "tg/ann")
-    assert save_chat_message(ELSEWHERE, text, "Ann", "ann", said_at, **asking).stored
+    assert save_chat_message(ELSEWHERE, text, "Ann", "ann", said_at, **stage.asking(ELSEWHERE, "tg/ann")).stored
     stage.db.clock.now = now  # type: ignore[union-attr]
     quiet = {"date": now, "ENABLE_HISTORY_RECENT": 0}
     (line,) = coming(stage, **quiet)

@@ -188,7 +188,7 @@ def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> No
         client = proxy.client(token, X_User_Id=who, **({"X_Persona_Id": name} if way == "header" else {}))
         system = f"You are {name}.\nX-Persona-Id: {name}\nBe kind." if way == "macro" else f"You are {name}."
         said = [{"role": "system", "content": system}, *chat(*texts)]
-        model = {"model": f"tiny@{name}", "header": "llama3@mira"}.get(way, "tiny")  # a header counts before the sign
+        model = f"tiny@{name}" if way == "model" else "tiny"
         return client.chat.completions.create(model=model, messages=said).choices[0].message.content or ""
 
     names = [f"{name}{way}" for name in ("Iris", "Mira", "Vera")]
@@ -199,10 +199,16 @@ def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> No
         sent = str(proxy.model.last.messages)
         assert ("blue pot" in sent) == (name == names[1]) and "Tofu" not in sent, name
         assert "X-Persona-Id" not in sent and "x-persona-id" not in proxy.model.last.headers
-        assert proxy.model.last.body["model"] == ("llama3@mira" if way == "header" else "tiny")
+        assert proxy.model.last.body["model"] == "tiny"
     for name in names:
         count = 4 if name == names[1] else 2
         assert len(proxy.of(name).wait_for_lines(count, "proxy/ann")) == count
+
+
+def test_r40_with_a_header_the_sign_is_part_of_the_models_name(proxy: ProxyWorld) -> None:
+    own = proxy.client(X_User_Id="ann", X_Persona_Id=proxy.persona)
+    own.chat.completions.create(model="llama3@mira", messages=chat("hello"))
+    assert proxy.model.last.body["model"] == "llama3@mira"
 
 
 def test_r40_in_a_group_each_line_has_its_speaker(proxy: ProxyWorld) -> None:
@@ -242,8 +248,7 @@ def test_r40_a_speakers_name_before_a_line_is_no_part_of_it(proxy: ProxyWorld) -
     stored = proxy.wait_for_lines(4, "proxy/Ann/7", privacy="separate")
     assert [text for _, text in stored][:3] == ["Where do we ride: north?", "North.", "Mira: my horse is lame."]
     file = io.BytesIO()
-    scope = Scope(proxy.persona, "proxy/Ann/7", "proxy/Ann", privacy="separate")
-    export_chat(file, db=proxy.db, scope=scope)
+    export_chat(file, db=proxy.db, scope=Scope(proxy.persona, "proxy/Ann/7", "proxy/Ann", privacy="separate"))
     assert json.loads(file.getvalue().splitlines()[0])["user_name"] == stored[0][0].rpartition("/")[2] == "Ann"
 
 
@@ -252,8 +257,7 @@ def test_r16_an_imported_chat_is_made_separate_and_goes_on(proxy: ProxyWorld, tm
     own: dict[str, Any] = {"db": proxy.db, "scope": Scope(proxy.persona)}
     for name, text in (("attic", "The brass key lies in the attic"), ("vine", "The brass key hangs on a vine")):
         file = tmp_path / f"{name}.jsonl"
-        line = {"speaker": "Ann", "text": text, "timestamp": "2026-01-01T12:00:00Z"}
-        file.write_text(json.dumps(line))
+        file.write_text(json.dumps({"speaker": "Ann", "text": text, "timestamp": "2026-01-01T12:00:00Z"}))
         import_file(file, conversation=f"proxy/Ann/{name}", private=True, settings=Settings(), **own)
         set_conversation_privacy(f"proxy/Ann/{name}", "separate", **own)
     for name, here, other in (("attic", "in the attic", "a vine"), ("vine", "on a vine", "the attic")):
@@ -275,8 +279,7 @@ def test_r16_an_imported_group_chat_goes_on_if_its_key_names_the_player(proxy: P
     own: dict[str, Any] = {"db": proxy.db, "scope": Scope(proxy.persona), "settings": Settings()}
     for place, seen in (("proxy/Ann/tavern", True), ("proxy/Bob/tavern", False)):
         assert import_file(file, conversation=place, persona="Mira", **own).private_count == 1
-        client = proxy.client(X_User_Id=place.split("/")[1], X_Conversation_Id="tavern")
-        proxy.ask(client, "Where is the horse?")
+        proxy.ask(proxy.client(X_User_Id=place.split("/")[1], X_Conversation_Id="tavern"), "Where is the horse?")
         assert [said[2][1] in block and said[1][1] in block for block in blocks(proxy.model)] == [True] * seen
         proxy.ask(proxy.client(X_User_Id="Ann", X_Conversation_Id="other"), "Where is the horse?")
         assert blocks(proxy.model) == []
@@ -352,7 +355,7 @@ def test_r17_an_older_line_that_is_answered_again_is_answered_without_the_lines_
     assert "Swan" in str(proxy.model.last.messages)
 
 
-def test_r17_the_lines_behind_an_edited_line_stay_out_of_later_requests(proxy: ProxyWorld) -> None:
+def test_r17_an_edited_line_is_shown_as_it_is_now_and_the_lines_behind_it_stay_out(proxy: ProxyWorld) -> None:
     client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
     start = ["My brother is Karl.", "Noted."]
     tell(proxy, client, "proxy/ann/7", *start, "He lives in Rome.", "Nice.", "He has a boat.", answer="Fine.")
@@ -363,6 +366,11 @@ def test_r17_the_lines_behind_an_edited_line_stay_out_of_later_requests(proxy: P
     proxy.ask(client, *edited, "Cold.", "Where does my brother live, and does he have a boat?")
     sent = str(proxy.model.last.messages)
     assert "Oslo" in sent and "Rome" not in sent and "a boat." not in sent
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="8")
+    said = ("Noted.", "It sails on Monday.")
+    tell(proxy, client, "proxy/ann/8", "My ship is the Swan.", *said, answer="Fine.")
+    proxy.ask(client, "My ship is the Raven.", *said, "Fine.", "Which ship is mine?")
+    assert "Swan" not in str(proxy.model.last.messages)
 
 
 def test_r17_a_line_that_another_chat_of_the_person_said_before_hides_nothing(proxy: ProxyWorld) -> None:
@@ -373,14 +381,6 @@ def test_r17_a_line_that_another_chat_of_the_person_said_before_hides_nothing(pr
     proxy.wait_for_lines(4, "proxy/ann")
     proxy.ask(client, "Hello.", "Hi.", "Which ship is mine?")
     assert "Swan" in str(proxy.model.last.messages)
-
-
-def test_r17_an_edited_line_is_shown_as_it_is_now(proxy: ProxyWorld) -> None:
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
-    said = ("Noted.", "It sails on Monday.")
-    tell(proxy, client, "proxy/ann/7", "My ship is the Swan.", *said, answer="Fine.")
-    proxy.ask(client, "My ship is the Raven.", *said, "Fine.", "Which ship is mine?")
-    assert "Swan" not in str(proxy.model.last.messages)
 
 
 def test_r19_standing_instructions_name_who_asked(proxy: ProxyWorld) -> None:

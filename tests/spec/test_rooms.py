@@ -38,10 +38,6 @@ SERVERS = ("alpha", "beta")
 DM: dict[str, Any] = {"server_id": "DM"}
 OWN: dict[str, Any] = {"server_id": "s1"}
 GROUP: dict[str, Any] = {"chat": {"id": "bob", "type": "group"}}
-OWN_CHANNELS = [OWN, {**OWN, "chat": {"id": "bob"}}, {**OWN, **GROUP}, {**OWN, "is_private": False}]
-WHISPERS = [
-    {"chat": {"id": "bob", "type": "private"}}, {"is_private": True}, DM, {}, {**OWN, "chat": {"type": "private"}},
-]  # fmt: skip
 CHANNEL: dict[str, Any] = {"chat": {"id": "bob", "type": "channel"}}
 PRIVATE: dict[str, Any] = {"chat": {"id": "bob", "type": "private"}}
 GROUP_DM: dict[str, Any] = {"chat": {"id": "bob", "type": "group_dm"}}
@@ -50,10 +46,10 @@ CLOSED = [
     {**DM, **CHANNEL, "is_private": True},
 ]  # fmt: skip
 OPEN = [
-    OWN, {**OWN, **PRIVATE, "is_private": False}, CHANNEL, {**PRIVATE, "is_private": False},
-    {**DM, "is_private": False}, {**DM, **GROUP},
+    OWN, {**OWN, "chat": {"id": "bob"}}, {**OWN, **GROUP}, {**OWN, **PRIVATE, "is_private": False},
+    CHANNEL, {**PRIVATE, "is_private": False}, {**DM, "is_private": False}, {**DM, **GROUP},
 ]  # fmt: skip
-DIRECT = [PRIVATE, {}, DM, {**OWN, **PRIVATE}]
+DIRECT = [PRIVATE, {"is_private": True}, {}, DM, {**OWN, **PRIVATE}]
 
 
 class Rooms:
@@ -63,8 +59,7 @@ class Rooms:
         self.stage, self.flags = stage, flags or Settings()
 
     def given(self, server: str, room: str = ROOM, who: str = "irc/bob") -> dict[str, Any]:
-        scope = Scope(self.stage.persona, room, who, server)
-        return {"db": self.stage.db, "settings": self.flags, "scope": scope}
+        return {"db": self.stage.db, "settings": self.flags, "scope": Scope(self.stage.persona, room, who, server)}
 
     def say(self, server: str, room: str = ROOM) -> Any:
         by = self.given(server, room)
@@ -245,36 +240,6 @@ def test_f81_a_message_of_no_server_is_in_no_servers_room(stage: Stage, said: di
     assert "canary of none" in prompt and "canary of alpha" not in prompt and "canary of beta" not in prompt
 
 
-@pytest.mark.parametrize("whisper", WHISPERS, ids=str)
-@pytest.mark.parametrize("public", OWN_CHANNELS, ids=str)
-@pytest.mark.parametrize("first", [True, False])
-def test_f81_a_channel_with_the_id_of_its_owner_is_not_their_direct_message(
-    stage: Stage, public: dict[str, Any], whisper: dict[str, Any], first: bool
-) -> None:
-    """On Twitch a channel has the id of its streamer, and so have the streamer's direct messages."""
-    given = {"db": stage.db, "scope": stage.scope()}
-
-    def say(who: str, text: str, said: dict[str, Any]) -> dict[str, Any]:
-        line = message(text, "irc/bob", who=who, message_id=text, **said)
-        assert chat.save_message(line, **given).stored
-        return line
-
-    in_private = say("Bob", "a canary in private", whisper) if first else {}
-    of_viewer = say("Ann", "a canary of a viewer", public)
-    of_owner = say("Bob", "a canary of the owner", public)
-    in_private = in_private or say("Bob", "a canary in private", whisper)
-    for line in (of_viewer, of_owner):
-        asked = {**line, "message_id": "m2", "text": "canary?"}
-        texts = json.dumps([build_json_prompt(asked, **given), build_messages(asked, **given)])
-        assert "of a viewer" in texts and "of the owner" in texts and "in private" not in texts
-        lines = chat.load_chat_history("irc/bob", db=stage.db, scope=scope_of(asked, **given))
-        assert [line["text"] for line in lines] == ["a canary of a viewer", "a canary of the owner"]
-    asked = {**in_private, "message_id": "m3", "text": "canary?"}
-    assert "in private" in json.dumps(build_json_prompt(asked, **given)["context"]["history_current_chat"])
-    of_server = {"db": stage.db, "scope": stage.scope(server="s1")}
-    assert chat.edit_chat_message("a canary of the owner", "edited", interface_path="irc/bob", **of_server).stored
-
-
 @pytest.mark.parametrize("chat_fields", [{}, {"chat": {"id": "bob"}}], ids=str)
 def test_f17_equal_ids_make_no_stored_room_private(stage: Stage, chat_fields: dict[str, Any]) -> None:
     """On Twitch a channel has the name of its streamer; one call without `chat` must not hide it from the viewers."""
@@ -300,6 +265,7 @@ def test_f17_equal_ids_make_no_stored_room_private(stage: Stage, chat_fields: di
 def test_f12_f81_a_direct_text_is_in_no_prompt_of_a_room_with_its_key(
     stage: Stage, direct: dict[str, Any], room: dict[str, Any], order: str
 ) -> None:
+    """On Twitch a channel has the id of its streamer, and so have the streamer's direct messages."""
     given = {"db": stage.db, "scope": stage.scope()}
     whisper, viewer, owner = ("Bob", "whisper", direct), ("Ann", "viewer", room), ("Bob", "owner", room)
     said = {
@@ -332,6 +298,9 @@ def test_f12_f81_a_direct_text_is_in_no_prompt_of_a_room_with_its_key(
         assert "whisper" not in found and in_room <= found
     private = ask("Bob", direct)
     assert "whisper" in private and (room in OPEN or private == {"whisper"})
+    if "is_private" not in room and room.get("server_id") == "s1" and room in OPEN and viewer in said:
+        by = {"interface_path": "irc/bob", "db": stage.db, "scope": stage.scope(server="s1")}
+        assert chat.edit_chat_message("owner", "edited", **by).stored
 
 
 def test_f12_f81_a_room_that_is_not_found_shows_nothing_stored(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,8 +120,7 @@ def test_s29_bulk_then_incremental_then_anew_from_the_version_before(story: Stor
     # a recap edited afterwards
     stories.set_scene_recap(made[30], "Scene to 30, told anew.", **story.given)
     story.run(model)
-    v2 = story.storage()["versions"][2]
-    assert numbers(v2) == (3, 0, 20, 30) and "told anew" in model.asked[2]
+    assert numbers(story.storage()["versions"][2]) == (3, 0, 20, 30) and "told anew" in model.asked[2]
     assert "Of 2." in model.asked[2] and "Of 1." not in model.asked[2], "from the version before that scene"
     stories.set_scene_recap(made[10], "Scene to 10, told anew.", **story.given)
     story.run(model)

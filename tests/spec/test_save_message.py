@@ -32,8 +32,7 @@ def by(db: Database) -> dict[str, Any]:
 
 
 def said(number: int, text: str, path: str = "discord/7", **more: Any) -> dict[str, Any]:
-    made = message(text, path, message_id=str(number), **more)
-    return {**made, "date": f"2026-03-10T11:{number:02}:00Z"}
+    return {**message(text, path, message_id=str(number), **more), "date": f"2026-03-10T11:{number:02}:00Z"}
 
 
 @pytest.mark.engines()
@@ -54,20 +53,8 @@ def test_p30_p70_a_line_elsewhere_has_the_title_of_its_chat(by: dict[str, Any]) 
     assert places == ["[from Tea room", "[from Library", "[from discord/43"]
 
 
-def test_p70_a_reply_that_names_an_id_alone_quotes_the_line_stored_under_it(by: dict[str, Any]) -> None:
-    """Some platforms tell the id of the answered message and no more; a message nobody stored stays without words."""
-    save_message(said(1, "Who feeds the cat?", "discord/21"), **by)
-    notes = ({"message_id": 1}, {"message_id": "77"}, {"message_id": "1", "caption": "a cat"})
-    for number, note in enumerate(notes, 2):
-        save_message(said(number, "I do", "discord/21", reply_to_message=note), **by)
-    quoted = [line["metadata"]["reply_to"] for line in load_chat_history("discord/21", **by)[1:]]
-    named = [(each["username"], each["text"]) for each in quoted]
-    assert named == [("Ann", "Who feeds the cat?"), ("", "[Non-text content]"), ("", "a cat")]
-
-
 def test_p70_a_message_of_attachments_alone_is_a_line_and_one_of_no_conversation_is_none(by: dict[str, Any]) -> None:
-    picture = said(1, "", "discord/pictures", attachments=[{"filename": "cat.png"}])
-    assert save_message(picture, **by).stored
+    assert save_message(said(1, "", "discord/pictures", attachments=[{"filename": "cat.png"}]), **by).stored
     assert [line["text"] for line in load_chat_history("discord/pictures", **by)] == ["[Attached: cat.png]"]
     assert save_message(said(2, " "), **by).reason == "empty"
     with pytest.raises(MessageError, match="interface_path"):
@@ -88,11 +75,17 @@ def test_p70_a_reply_is_kept_by_the_id_of_what_it_answers_or_by_its_text(by: dic
         assert refused.value.fields == ("reply_to",)
     save_chat_message("discord/9", "Nobody is answered here", "Ann", "ann", reply_to="", **by)
     assert "metadata" not in load_chat_history("discord/9", 1, **by)[0]
+    save_message(said(1, "Who feeds the cat?", "discord/21"), **by)
+    notes = ({"message_id": 1}, {"message_id": "77"}, {"message_id": "1", "caption": "a cat"})
+    for number, note in enumerate(notes, 2):
+        save_message(said(number, "I do", "discord/21", reply_to_message=note), **by)
+    quoted = [line["metadata"]["reply_to"] for line in load_chat_history("discord/21", **by)[1:]]
+    named = [(each["username"], each["text"]) for each in quoted]
+    assert named == [("Ann", "Who feeds the cat?"), ("", "[Non-text content]"), ("", "a cat")]
 
 
 def greet(stage: Stage, **fields: Any) -> None:
-    saved = save_chat_message(GREETED, "zebra greeting", "Iris", "self", **stage.asking(**fields))
-    assert saved.stored
+    assert save_chat_message(GREETED, "zebra greeting", "Iris", "self", **stage.asking(**fields)).stored
 
 
 def greeting_seen(stage: Stage, path: str = "discord/c6", **fields: Any) -> bool:
@@ -161,12 +154,6 @@ def test_f88_a_sender_without_an_id_has_the_name_as_id(stage: Stage, sender: dic
     assert "nine" not in str(shown)
 
 
-def test_f88_no_note_says_that_the_name_is_the_id_where_the_scope_has_one(stage: Stage) -> None:
-    call: dict[str, Any] = {"db": stage.db, "scope": stage.scope(ROOM, participant="web/7")}
-    assert save_message(spoken("hi", sender_name="Ann"), **call).notes == ()
-    assert explain_json_prompt(spoken("hi", sender_name="Ann"), **call)[1]["notes"] == []
-
-
 @pytest.mark.engines()
 def test_f88_every_way_to_hand_in_a_name_alone_means_the_same_person(stage: Stage) -> None:
     call = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
@@ -203,11 +190,14 @@ def test_f88_a_name_of_two_lines_is_one_id_in_a_turn_too(stage: Stage) -> None:
     assert [line["content"] for line in entry["messages"]] == ["Now?", "Yes"]
 
 
-def test_f88_the_persons_own_id_and_the_scope_come_before_the_name(stage: Stage) -> None:
+def test_f88_the_persons_own_id_and_the_scope_come_before_the_name_without_a_note(stage: Stage) -> None:
     known = stage.asking(participant="web/7")
     for sender in ({"name": "ann"}, {"id": 8, "name": "ann"}):
         save_message(spoken("Tea at four", from_user=sender), **known)
     assert [line["sender_id"] for line in load_chat_history(ROOM, **known)] == ["7", "8"]
+    call: dict[str, Any] = {"db": stage.db, "scope": stage.scope(ROOM, participant="web/7")}
+    assert save_message(spoken("hi", sender_name="Ann"), **call).notes == ()
+    assert explain_json_prompt(spoken("hi", sender_name="Ann"), **call)[1]["notes"] == []
 
 
 def turn_of(user: str) -> dict[str, Any]:
@@ -282,7 +272,7 @@ def test_f1_what_is_remembered_for_a_user_is_seen_by_no_other(memory: Memory) ->
     assert memory.forget(user="ann").total > 0 and "Tofu" not in shown(memory, "ann")
 
 
-PLAIN_STATEMENTS = {
+@pytest.mark.parametrize(("language", "statements"), {
     "de": ("Ich wohne in Köln.", "Ich habe zwei Kinder.", "Ich mag Kaffee."),
     "en": ("I live in Leeds.", "I have two kids.", "I like coffee."),
     "es": ("Vivo en Sevilla.", "Soy enfermera.", "Me gusta el café.", "Mi cumpleaños es el 3 de mayo."),
@@ -293,13 +283,10 @@ PLAIN_STATEMENTS = {
     "pt": ("Moro em Lisboa.", "Tenho dois filhos.", "Gosto de café."),
     "ru": ("Я живу в Казани.", "У меня двое детей.", "Я люблю кофе."),
     "zh": ("我住在上海。", "我喜欢咖啡。"),
-}
-
-
-@pytest.mark.parametrize("language", PLAIN_STATEMENTS)
-def test_t57_p75_a_profile_needs_no_setting_for_its_language(memory: Memory, language: str) -> None:
+}.items())  # fmt: skip
+def test_t57_p75_a_profile_needs_no_setting_for_its_language(memory: Memory, language: str, statements: Any) -> None:
     """A single short statement leaves its language uncertain."""
-    for said in PLAIN_STATEMENTS[language]:
+    for said in statements:
         memory.save(said, user=said)
         assert [(one["text"], len(one["about"])) for one in memory.profile(said)] == [(said, 1)]
 

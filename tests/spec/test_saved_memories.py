@@ -53,8 +53,7 @@ def texts(stage: Stage, path: str = HERE, who: str = "ann", kind: saved.SavedKin
 def test_c11_what_cannot_be_saved_is_said(stage: Stage) -> None:
     assert save(stage, " \n ") == (False, None, "empty")
     assert save(stage, "x" * 4001) == (False, None, "too_long") and save(stage, "x" * 4000).stored
-    off = Settings(enable_saved_memory=False)
-    assert save(stage, "tea", settings=off) == (False, None, "disabled")
+    assert save(stage, "tea", settings=Settings(enable_saved_memory=False)) == (False, None, "disabled")
     assert count(stage.db, MEMORIES, stage.persona) == 1  # type: ignore[arg-type]
 
 
@@ -62,8 +61,7 @@ def test_c12_only_on_an_explicit_wish(stage: Stage) -> None:
     assert save(stage, "I like tea", said="please remember that I like tea").stored
     for said in ("I bought a notebook", "don't remember that", "Remember that! But don't remember that.", ""):
         assert save(stage, "something", said=said) == (False, None, "not_explicit")
-    german = Settings(languages=("de",))
-    assert save(stage, "Tee", said="Bitte merk dir, dass ich Tee mag", settings=german).stored
+    assert save(stage, "Tee", said="Bitte merk dir, dass ich Tee mag", settings=Settings(languages=("de",))).stored
     assert save(stage, "vouched for").stored
 
 
@@ -142,8 +140,7 @@ def test_c18_deleting_and_restoring_and_what_is_not_there(stage: Stage) -> None:
     assert (stranger, stranger.notes) == delete(7) and texts(stage) == ["I like tea"]
     private = save(stage, "a secret", "tg/ann", privacy="direct").id
     assert delete(private) == delete(-1) == delete(2**70) and texts(stage, "tg/ann") == ["I like tea", "a secret"]
-    heard = stage.remember("no saved memory", path=HERE)
-    assert delete(heard) == delete(7)
+    assert delete(stage.remember("no saved memory", path=HERE)) == delete(7)
     assert count(stage.db, MEMORIES, stage.persona, MEMORIES.c.archived_at.is_(None)) == 3
     delete(tea)
     again = save(stage, "I like tea").id
@@ -165,8 +162,7 @@ def test_c24_who_reads_and_saves_in_each_mode(stage: Stage, mode: Any) -> None:
     told = conversations.run_tool_call(call, db=stage.db, settings=settings, scope=scope)
     assert told["success"] is (mode in ("agent", "plus"))
     assert told["success"] or told["message"].startswith("disabled")
-    context = stage.context("hello", MEMORY_MODE=mode)
-    assert ("saved_memories" in context) is (mode != "project")
+    assert ("saved_memories" in stage.context("hello", MEMORY_MODE=mode)) is (mode != "project")
 
 
 def test_c28_calls_are_done_and_answered_in_their_form(stage: Stage) -> None:
@@ -280,8 +276,7 @@ def test_c20_the_memory_prompt_selects_as_the_json_prompt_does(stage: Stage) -> 
         save(stage, f"fact {n}", who=None)
     shown = [line.removeprefix("- ") for line in (memory(stage) or "").splitlines() if line.startswith("- ")]
     assert shown[0] == "[2026-03-10] I am allergic to nuts" and shown == stage.context("hello")["saved_memories"]
-    system = get_system_prompt_with_memory("Base.", **stage.asking(HERE))
-    assert "] I am allergic to nuts" in system
+    assert "] I am allergic to nuts" in get_system_prompt_with_memory("Base.", **stage.asking(HERE))
 
 
 def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
@@ -297,8 +292,7 @@ def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
     assert context["saved_memories"] == [f"[2026-03-10] fact {n}" for n in range(7, 12)]
     assert (told["found"], told["kept"], reasons(report, "saved_memories")) == (12, 5, ["cut"] * 7)
     assert list(context).index("recent_conversations") < list(context).index("saved_memories")
-    alone = (memory(stage, saved_chars=8) or "").splitlines()
-    heads = [line for line in alone if line.startswith(("## ", "- "))]
+    heads = [line for line in (memory(stage, saved_chars=8) or "").splitlines() if line.startswith(("## ", "- "))]
     assert heads == [*(f"## {title}" for title in newest), "- [2026-03-10] fact 11"]
     off, bare = stage.explain("hello", ENABLE_RECENT_CONVERSATIONS=0, ENABLE_SAVED_MEMORY=0)
     assert "recent_conversations" not in off["context"] and "saved_memories" not in off["context"]

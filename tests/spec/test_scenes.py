@@ -184,8 +184,7 @@ def test_s20_p69_deletions_before_a_worker_runs_keep_recaps_and_order(story: Sto
 
 def test_s20_a_scene_waits_for_the_recap_of_an_earlier_one_that_was_queued_after_it(story: Story) -> None:
     """Its messages would be told twice: it begins after the earlier scene only when that has its recap."""
-    rows = story.tell(12)
-    story.break_scenes(rows, 8, 3)
+    story.break_scenes(story.tell(12), 8, 3)
     model = Model("A recap.")
     assert {each.state for each in story.run(model, running_scene_recap_auto_generate=False)} == {"completed"}
     assert [request.count("Ann walks") for request in model.asked] == [4, 5]
@@ -210,8 +209,7 @@ def test_s25_a_scene_all_left_out_is_skipped(story: Story) -> None:
     for at in (2, 3):
         stories.set_data(rows[at], "exclude", True, **story.given)
     model = Model(lambda request: '{"recap": "d"}' if "New scenes" in request else "A recap.")
-    reports = story.run(model)
-    assert {each.state for each in reports} == {"completed"} and "secret" not in str(model.asked)
+    assert {each.state for each in story.run(model)} == {"completed"} and "secret" not in str(model.asked)
     assert str(model.asked).count("Messages:") == 2, "no call for the scene without messages"
     one, two, three = stories.list_scenes(HERE, **story.given)
     assert (one["recap"], two["recap_index"], three["recap"]) == ("A recap.", None, "A recap.")

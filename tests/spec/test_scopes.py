@@ -213,12 +213,15 @@ def test_f10_f22_prompts_and_searches_for_a_person_at_full_use_live_and_public_r
     assert words(live_too, "live", "mine") == {"live"}
 
 
-def test_f16_server_in_direct_is_for_the_person_of_the_direct_message(stage: Stage) -> None:
+def test_f16_server_in_direct_is_for_the_person_and_the_identity_that_asks(stage: Stage) -> None:
     town(stage)
     stage.say("zebra bob third line", "discord/c3", "Bob", minutes=50, server="s3")
     assert "bob third" not in str(direct(stage, SERVER_IN_DIRECT=1))
     asked = direct(stage, "bob", "discord/ann", SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30)
     assert "bob third" not in str(asked), "somebody else speaks in Ann's direct message"
+    link_participants("discord/ann", "tg/ann", **stage.asking())
+    known = direct(stage, path="tg/ann", SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30, interface="tg")
+    assert heard(known) == {"ann direct"}
 
 
 def test_f16_server_in_direct_changes_nothing_of_a_server(stage: Stage) -> None:
@@ -240,13 +243,6 @@ def test_f16_server_in_direct_looks_at_few_servers_the_newest_first(stage: Stage
         stage.say(f"zebra place{number}x", f"discord/n{number}", minutes=90 - number, server=f"n{number}")
     known = str(direct(stage, SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30))
     assert [number for number in range(12) if f"place{number}x" in known] == list(range(2, 12))
-
-
-def test_f16_server_in_direct_counts_the_lines_of_the_identity_that_asks(stage: Stage) -> None:
-    town(stage)
-    link_participants("discord/ann", "tg/ann", **stage.asking())
-    known = direct(stage, path="tg/ann", SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30, interface="tg")
-    assert heard(known) == {"ann direct"}
 
 
 MESSAGE: dict[str, Callable[..., Any]] = {
@@ -397,8 +393,7 @@ def test_f18_before_the_first_word(stage: Stage) -> None:
     assert marks(stage, "tg/new", scope=here)["conversations"] == 1
     stage.say(f"tofu {LOCAL}", "tg/new", server="s1")
     assert stored(stage, "conversations") == [1]
-    by = stage.asking("tg/2", server="s1")
-    assert load_global_chat_history(**by) == []
+    assert load_global_chat_history(**stage.asking("tg/2", server="s1")) == []
     assert not any(marks(stage, "tg/none", False, scope=stage.scope("tg/none")).values())
     with pytest.raises(MessageError, match="local_only"):
         marks(stage, "tg/new", "yes")  # type: ignore[arg-type]

@@ -60,13 +60,20 @@ def serve(
     yield run
 
 
-def test_l34_it_listens_on_this_machine_alone_or_warns(serve: Serve, listened: list[Any], port: int) -> None:
+def test_l34_it_listens_on_this_machine_or_warns_and_names_a_taken_port(
+    serve: Serve, listened: list[Any], port: int
+) -> None:
     code, said = serve("--port", str(port))
     assert (code, listened.pop()) == (0, ("127.0.0.1", port))
     assert f"http://127.0.0.1:{port}/ until" in said and "Stopped." in said and "encrypted" not in said
     code, said = serve(ADMIN_HOST="0.0.0.0", ADMIN_PORT=str(port))
     assert (code, listened) == (0, [("0.0.0.0", port)])
     assert "It listens on 0.0.0.0" in said and "encrypted" in said and TOKEN not in said
+    listened.clear()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        number = taken.getsockname()[1]
+        code, said = serve("--port", str(number))
+    assert code == 1 and not listened and f"port {number}" in said
 
 
 @pytest.mark.parametrize("token", ["", "short"])
@@ -75,13 +82,6 @@ def test_l34_without_token_it_does_not_start(serve: Serve, listened: list[Any], 
     assert code == 2 and not listened and not list(tmp_path.iterdir())
     assert said.startswith("ADMIN_TOKEN") and "secrets.token_urlsafe" in said and (not token or token not in said)
     assert said.endswith("Without the page: --no-admin.")
-
-
-def test_l34_a_port_that_is_taken_is_named(serve: Serve, listened: list[Any]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        number = taken.getsockname()[1]
-        code, said = serve("--port", str(number))
-    assert code == 1 and not listened and f"port {number}" in said
 
 
 def test_r14_a_proxy_needs_no_admin_token(serve: Serve, listened: list[Any], port: int) -> None:
@@ -100,18 +100,17 @@ def test_f86_a_public_address_needs_mcp_and_the_operators_token(serve: Serve, po
     assert code == 2 and "--mcp" in said and "ADMIN_TOKEN" in said
 
 
-def test_r11_the_server_works_in_the_background(serve: Serve, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[bool] = []
-    monkeypatch.setattr(Worker, "run", lambda self: begun.append(True))
-    assert serve("--port", str(port), "--no-worker")[0] == 0 and not begun
-    assert serve("--port", str(port))[0] == 0 and begun == [True]
-
-
-def test_r11_a_worker_that_cannot_begin_says_why(serve: Serve, port: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_r11_a_worker_runs_beside_the_server_or_says_why_not(
+    serve: Serve, port: int, monkeypatch: Any, caplog: Any
+) -> None:
     assert serve("--port", str(port), "--log-level", "info", LLM_BASE_URL="ftp://host", LLM_MODEL="m")[0] == 0
     assert logs.logger.level == logging.INFO
     logs.logger.setLevel(logging.NOTSET)
     assert "worker_ended error='ConfigError'" in caplog.text and "beginning with http://" in caplog.text
+    begun: list[bool] = []
+    monkeypatch.setattr(Worker, "run", lambda self: begun.append(True))
+    assert serve("--port", str(port), "--no-worker")[0] == 0 and not begun
+    assert serve("--port", str(port))[0] == 0 and begun == [True]
 
 
 FIRST = """
@@ -155,14 +154,11 @@ def _asked_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app_module, "HEALTH_SECONDS", 0.0)
 
 
-def test_r34_ready_is_told_from_alive(own: Database) -> None:
+def test_r34_ready_is_told_from_alive(own: Database, port: int) -> None:
     """A supervisor sends requests to what is ready, and restarts only what is not alive."""
     assert ask_health(own) == (200, {"status": "ready"})
     own.transaction(lambda c: c.execute(delete(schema_version)), source="test")
     assert ask_health(own) == (503, {"status": "not ready", "lacks": "schema"})
-
-
-def test_r34_a_database_that_does_not_answer_is_not_ready(port: int) -> None:
     with closing(Database(f"mysql://ann:pw7321@127.0.0.1:{port}/none", timeout_seconds=1)) as away:
         assert ask_health(away) == (503, {"status": "not ready", "lacks": "database"})
 

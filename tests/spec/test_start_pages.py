@@ -69,8 +69,7 @@ def command(line: str) -> list[str]:
 
 def test_r35_the_bot_answers_after_ten_lines(own_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("openai")
-    codes = blocks("start/bot", "python")
-    ten, asked, persona, model = codes
+    ten, asked, persona, model = blocks("start/bot", "python")
     assert len([line for line in ten.splitlines() if line.strip()]) <= 17
     server = ModelServer()
     server.answers = ["Tofu."]
@@ -226,8 +225,7 @@ def test_the_filter_of_open_webui_remembers(stage: Any, db: Any) -> None:
         ann, bob = {"id": "u1", "name": "Ann"}, {"id": "u2", "name": "Bob"}
         said = {"role": "user", "content": "My cat is called Tofu.", "id": "m1"}
         body = {"messages": [said], "metadata": {"chat_id": "c1"}}
-        asked = asyncio.run(made.inlet(body, ann))
-        assert asked["messages"][-1] == said
+        assert asyncio.run(made.inlet(body, ann))["messages"][-1] == said
         after = {"chat_id": "c1", "messages": [said, {"role": "assistant", "content": "A fine name.", "id": "m2"}]}
         assert asyncio.run(made.outlet(after, ann)) == after
         question = {"role": "user", "content": "What is my cat called?"}

@@ -46,13 +46,22 @@ def test_s1_a_message_queues_its_recap_and_one_detection(db: Database) -> None:
     assert off.operations() == []
 
 
-def test_s2_the_handler_stores_the_reply_and_refreshes(db: Database) -> None:
+def test_s2_the_handler_stores_the_reply_and_refreshes_unless_a_person_wrote_meanwhile(db: Database) -> None:
     story, model = Story(db, recap_on_message=True), Model('<think>short</think>{"recap": "she left"}')
     text = "Ann took her coat and went out of the door."
     message = story.call(chat_history_cache.save_chat_message, story.path, text, None, "ann", story.time(0)).id
     assert [each.state for each in story.run(model) if each.type == "RECAP"] == ["completed"]
     assert f'Said by: "ann"\nMessage: "{text}"' in model.asked[0], "the id of a speaker without a name"
     assert story.get(message) == {"memory": "she left", "include": "Recap of message(s)", "provenance": "model"}
+    story = Story(db, recap_on_message=True)
+    (message,) = story.write("she stays")
+
+    def meanwhile(messages: Any) -> str:
+        story.call(stories.edit_memory, message, "by hand")
+        return "by the model"
+
+    assert [each.state for each in story.run(meanwhile) if each.type == "RECAP"] == ["completed"]
+    assert story.get(message) == {"memory": "by hand", "edited": True, "provenance": "manual"}
 
 
 def test_s10_a_message_that_takes_no_part_gets_no_recap(db: Database) -> None:
@@ -60,18 +69,6 @@ def test_s10_a_message_that_takes_no_part_gets_no_recap(db: Database) -> None:
     (message,) = story.write("hello there")
     assert [each.state for each in story.run(lambda messages: "no") if each.type == "RECAP"] == ["completed"]
     assert story.get(message) == {}
-
-
-def test_s2_what_a_person_wrote_while_the_model_was_asked_stays(db: Database) -> None:
-    story = Story(db, recap_on_message=True)
-    (message,) = story.write("she stays")
-
-    def model(messages: Any) -> str:
-        story.call(stories.edit_memory, message, "by hand")
-        return "by the model"
-
-    assert [each.state for each in story.run(model) if each.type == "RECAP"] == ["completed"]
-    assert story.get(message) == {"memory": "by hand", "edited": True, "provenance": "manual"}
 
 
 def test_s3_s13_values_are_kept_apart_from_the_message_and_counted(story: Story) -> None:
@@ -162,8 +159,7 @@ def test_s7_editing_by_hand_marks_it_and_clears_what_a_model_left(story: Story) 
     (message,) = story.recap("she left")
     for key in ("error", "reasoning", "prefill"):
         story.set(message, key, "x")
-    reasons = [story.call(stories.edit_memory, message, "she stayed").reason for _ in range(2)]
-    assert reasons == ["", "unchanged"]
+    assert [story.call(stories.edit_memory, message, "she stayed").reason for _ in range(2)] == ["", "unchanged"]
     assert story.get(message) == {"memory": "she stayed", "edited": True, "provenance": "manual"}
     assert story.call(stories.edit_memory, message, "").stored and story.get(message) == {}
 

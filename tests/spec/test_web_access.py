@@ -277,8 +277,7 @@ def test_r12_a_token_reads_and_changes_nothing_of_others(world: World) -> None:
     (item,) = ann.ask("GET", "/v1/memories")["items"]
     bob.ask("DELETE", f"/v1/memories/{item['id']}", 404)
     assert ann.ask("DELETE", f"/v1/memories/{item['id']}") == {"deleted": 1}
-    other = world.visitor(persona=f"{world.persona}-2")
-    assert other.post("/v1/search", {"query": "pin"})["hits"] == []
+    assert world.visitor(persona=f"{world.persona}-2").post("/v1/search", {"query": "pin"})["hits"] == []
 
 
 def test_r12_a_participants_token_deletes_no_memory_of_others(world: World) -> None:

@@ -22,9 +22,7 @@ class Operator:
     """Somebody who has the token and asks for one persona."""
 
     def __init__(self, client: TestClient, persona: str, prefix: str = "/admin") -> None:
-        self.client = client
-        self.persona = persona
-        self.prefix = prefix
+        self.client, self.persona, self.prefix = client, persona, prefix
 
     def ask(self, method: str, path: str, **given: Any) -> Any:
         params = {"conf_uid": self.persona, **given.pop("params", {})}
@@ -78,8 +76,7 @@ def bearer(text: str) -> dict[str, str]:
 
 class Visitor:
     def __init__(self, client: TestClient, token: str) -> None:
-        self.client = client
-        self.token = token
+        self.client, self.token = client, token
 
     def ask(self, method: str, path: str, status: int | None = 200, **given: Any) -> Any:
         headers = {**bearer(self.token), **given.pop("headers", {})}
