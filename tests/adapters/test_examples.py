@@ -68,8 +68,7 @@ def test_r33_the_discord_bot_answers_and_remembers(model: ModelServer) -> None:
 
     bot = load_example("discord_bot").make_bot()
     world = World(bot)
-    room = world.channel(20)
-    me = {"mentions": [user(BOT, "iris")]}
+    room, me = world.channel(20), {"mentions": [user(BOT, "iris")]}
     other = Scope("iris", "discord/20", server="9")
     save_chat_message("discord/20", "We drink coffee", "Bea", message_id="1900", scope=other)
     sent: list[str] = []
@@ -130,8 +129,7 @@ def test_r33_the_telegram_bot_answers_and_remembers(model: ModelServer) -> None:
 
     from tests.adapters.test_bots import PEOPLE
 
-    api = Telegram()
-    example = load_example("telegram_bot")
+    api, example = Telegram(), load_example("telegram_bot")
 
     def update(number: int, text: str, kind: str = "message") -> dict[str, Any]:
         message = {"message_id": number, "date": 1_773_144_000 + number, "from": PEOPLE, "text": text,

@@ -11,6 +11,7 @@ pytest.importorskip("agents", reason="the extra openai-agents is not installed")
 
 from agents import Agent, RunConfig, Runner
 from agents.testing import ScriptedModel
+from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
 from core import Scope, build_json_prompt, forget, insert_memory, privacy, search_memories
 from core.adapters import recall
@@ -70,9 +71,8 @@ def test_r29_pop_takes_the_newest_once(session: Session) -> None:
 def test_r29_clearing_one_session_leaves_the_others(db: Database, scope: Scope, session: Session) -> None:
     names = ["chat2", "chat/2", "chat@web", "CHAT", "chat%2F2", "çhat 🦀"]
     others = [Session(name, db=db, scope=scope) for name in names]
-    others.append(Session("chat", db=db, scope=Scope(scope.persona, participant="web/bob")))
-    others.append(Session("chat", db=db, scope=Scope(scope.persona)))
-    others.append(Session("chat", db=db, scope=Scope(f"{scope.persona}x", participant="web/ann")))
+    places = [(scope.persona, "web/bob"), (scope.persona, None), (f"{scope.persona}x", "web/ann")]
+    others += [Session("chat", db=db, scope=Scope(persona, participant=who)) for persona, who in places]
     for n, each in enumerate([session, *others]):
         run(each.add_items([said("user", f"only {n}")]))
     run(session.clear_session())
@@ -167,8 +167,6 @@ def test_r29_a_run_keeps_its_turns_and_a_scope_as_context_counts(db: Database, p
 
 
 def _message(text: str) -> Any:
-    from openai.types.responses import ResponseOutputMessage, ResponseOutputText
-
     return ResponseOutputMessage(
         id="m", type="message", role="assistant", status="completed",
         content=[ResponseOutputText(text=text, type="output_text", annotations=[], logprobs=[])],

@@ -73,10 +73,6 @@ def window(browser: Any, site: Site) -> Iterator[Window]:
             context.add_cookies(site.cookies)
         page = context.new_page()
 
-        def request(sent: Any) -> None:
-            if not sent.url.startswith((site.address, "data:")):
-                seen.append(f"left the server: {sent.url}")
-
         def console(said: Any) -> None:
             if "Content Security Policy" in said.text or "Refused to" in said.text:
                 seen.append(f"the content policy stopped something: {said.text}")
@@ -85,7 +81,8 @@ def window(browser: Any, site: Site) -> Iterator[Window]:
             seen.append(f"a dialog opened: {opened.message}")
             opened.dismiss()
 
-        page.on("request", request)
+        is_own = lambda sent: sent.url.startswith((site.address, "data:"))  # noqa: E731
+        page.on("request", lambda sent: is_own(sent) or seen.append(f"left the server: {sent.url}"))
         page.on("console", console)
         page.on("dialog", dialog)
         page.on("pageerror", lambda error: seen.append(f"the script failed: {error}"))

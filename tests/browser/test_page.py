@@ -46,7 +46,6 @@ def click(page: Any, selector: str) -> None:
 
 
 def keys(page: Any, *pressed: str) -> None:
-    """Press keys one after the other; words are typed."""
     for each in pressed:
         (page.keyboard.type if " " in each else page.keyboard.press)(each)
 

@@ -93,10 +93,6 @@ def _question(value: str) -> object:
     return asked, question.named(value, ("Ann", "Bob"), SPEECH)
 
 
-def _extract_tags(value: str) -> object:
-    return tags.extract(value, vocabulary=_vocabulary(), languages=("en", "de"))
-
-
 def _remember(value: str) -> object:
     phrases = _known()[0]
     return remember.read_statements(value, [phrases]), remember.should_remember(value, value, [phrases])
@@ -171,7 +167,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
         lambda text: (memory_files.read_sections(text), memory_files.read_bullets(text)),
         written=of.markdown_texts,
     ),
-    Target("tags of a text", _extract_tags),
+    Target("tags of a text", lambda text: tags.extract(text, vocabulary=_vocabulary(), languages=("en", "de"))),
     Target("questions", _question),
     Target("requests to remember", _remember),
     Target("languages", lambda value: (languages.read_language(value), question_words.is_question(value, SPEECH))),
@@ -195,10 +191,6 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("answers", lambda value: rules_answer.parse_answer(value, ACTIONS), written=of.reply_texts),
     Target("scene answers", _scene_answer, written=of.reply_texts),
 )
-
-
-def _flags(value: Any) -> object:
-    return [load({name: value}, environ={}) for name in FLAGS]
 
 
 def _flag_texts(value: Any) -> object:
@@ -243,7 +235,8 @@ def _turn(value: Any) -> object:
 VALUE_TARGETS: tuple[Target, ...] = (
     Target("messages", _incoming), Target("messages of odd parts", _filled),
     Target("live messages", lambda value: (live.read_context_memory(value), live.read_line(value, "tg/1", 0))),
-    Target("flags", _flags, slowness=6), Target("flag texts", _flag_texts, slowness=6),
+    Target("flags", lambda value: [load({name: value}, environ={}) for name in FLAGS], slowness=6),
+    Target("flag texts", _flag_texts, slowness=6),
     Target("flag names", lambda value: known_flag(value) if isinstance(value, str) else None),
     Target("tags", lambda value: (tags.stored_form(value), arguments.read_tags(value)), _ARGUMENT),
     Target("keywords", arguments.read_keywords, _ARGUMENT), Target("limits", arguments.read_limit),

@@ -89,14 +89,7 @@ class Container:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = int(free.getsockname()[1])
         self.service = read_compose(self.compose)["services"]["engine"]
-
-    @property
-    def data(self) -> Path:
-        return self.folder / "data"
-
-    @property
-    def log(self) -> Path:
-        return self.folder / "log"
+        self.data, self.log = self.folder / "data", self.folder / "log"
 
     def variables(self) -> dict[str, str]:
         """Return the variables of the Dockerfile and of compose; the port alone differs, for others use theirs too."""

@@ -25,10 +25,7 @@ class Life(Stage):
     def __init__(self, stage: Stage, **flags: Any) -> None:
         super().__init__(stage.db, stage.persona)
         self.stage, self.flags = stage, flags
-
-    @property
-    def clock(self) -> Any:
-        return self.db.clock
+        self.clock: Any = self.db.clock
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a function of the door that is called in this persona; flags in upper case are settings."""

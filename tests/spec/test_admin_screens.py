@@ -164,7 +164,6 @@ def test_l35_a_person_is_shown_and_forgotten(operator: Operator, stage: Stage, l
 
 
 def test_l35_a_person_nobody_has_named_is_shown_by_their_readable_key(operator: Operator, stage: Stage) -> None:
-    """The proxy escapes what stands in an id; on every screen it is letters again, and the key beside it."""
     key = "proxy/J%C3%BCrgen%2525"
     chat_history_cache.save_chat_message(key, "Tea?", None, key.partition("/")[2], **stage.asking())
     relationships.ensure_and_touch(key, **stage.asking())

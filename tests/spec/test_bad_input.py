@@ -339,8 +339,7 @@ def test_f73_no_error_of_a_door_holds_a_secret(name: str, door: Any, surrounding
 
 
 def test_g19_what_shows_itself_shows_no_secret(surroundings: Path, tmp_path: Path) -> None:
-    known = load()
-    handle = Database(AWAY, timeout_seconds=0.2)
+    known, handle = load(), Database(AWAY, timeout_seconds=0.2)
     shown = [repr(known), str(known), *map(repr, show(known)), repr(handle), str(handle), repr(handle.target)]
     shown += [repr(engine) for engine in handle.engines()] + [repr(llm.resolve(None, known)), repr(known.differing())]
     shown += [repr(check_server(open_database("sqlite://")))]

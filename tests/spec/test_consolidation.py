@@ -55,7 +55,6 @@ def meanwhile(change: Callable[[], object]) -> Model:
 
 
 def run_due(life: Life, model: Model, every: int = 30) -> list[str]:
-    """Let a worker look once, and return the states of the consolidations it did."""
     settings = Settings(consolidate_every_n_messages=every)
     done: list[str] = []
     known: dict[str, Any] = {"personas": [life.persona], "settings": settings, "model": model}
@@ -65,8 +64,7 @@ def run_due(life: Life, model: Model, every: int = 30) -> list[str]:
 
 @pytest.mark.engines()
 def test_l14_the_oldest_messages_within_20_to_500(life: Life) -> None:
-    rows = talk(life, 30)
-    h = schema.chat_history_cache
+    rows, h = talk(life, 30), schema.chat_history_cache
     change = h.update().where(h.c.id.in_((rows[3], rows[29]))).values(message_text="  ")
     life.db.transaction(lambda c: c.execute(change), source="test")
     model = facts()
@@ -161,8 +159,7 @@ def test_l16_a_full_window_that_no_model_answers_does_not_stop_the_others(life: 
 
 
 def test_l4_l17_a_second_run_asks_nobody_and_overwrites_nothing(life: Life) -> None:
-    last = talk(life, 3)[-1]
-    model = facts("a", "b")
+    last, model = talk(life, 3)[-1], facts("a", "b")
     assert life.consolidate_history(HERE, model=model) == 2 and life.mark() == last
     assert life.consolidate_history(HERE, model=model) == 0 and life.run_cycle(model=model).stored == 0
     assert len(model.asked) == 1
@@ -176,7 +173,6 @@ def test_l4_l17_a_second_run_asks_nobody_and_overwrites_nothing(life: Life) -> N
 def test_l17_l22_a_failure_stores_and_marks_nothing(life: Life, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     talk(life, 3)
     life.item("a session row", tier="session")
-
     owner: Any = {"move_mark": windows, "insert_each_once": memories, "ensure": conversations}.get(step, memories.tags)
     with monkeypatch.context() as patch:
         patch.setattr(owner, step, Mock(side_effect=StoreWriteError("injected", source="memories")))
@@ -199,8 +195,7 @@ def test_l17_what_is_said_meanwhile_is_read_anew(life: Life) -> None:
 
 def test_l17_what_comes_between_meanwhile_is_not_passed_over(life: Life) -> None:
     """Another process may store a row between those that were read."""
-    between = talk(life, 3)[1]
-    h = schema.chat_history_cache
+    between, h = talk(life, 3)[1], schema.chat_history_cache
 
     def exclude(value: int) -> None:
         change = h.update().where(h.c.id == between).values(excluded=value)
@@ -297,8 +292,7 @@ def test_l13_every_thirtieth_message_runs_a_cycle(life: Life) -> None:
 
 
 def test_l13_a_window_that_fails_waits_for_more(life: Life) -> None:
-    model = Model("sorry")
-    runs = []
+    model, runs = Model("sorry"), []
     for n in range(12):
         talk(life, 1, start=n)
         runs += [n + 1 for _ in run_due(life, model, every=5)]
@@ -422,7 +416,6 @@ def test_l13_l16_by_hand_in_the_background_where_a_model_that_fails_is_asked_aga
 @pytest.mark.parametrize("how", ["forget", "delete", "edit"])
 @pytest.mark.parametrize("answer", [None, "nothing that can be read"])
 def test_l15_f43_p69_the_items_of_others_are_made_again(life: Life, how: str, answer: str | None) -> None:
-    """An item of two people's lines goes with one of them; the other's line alone stays worth remembering."""
     said = [
         life.stage.say(text, ELSEWHERE, who, message_id=f"m{at}", minutes=60 - at)
         for at, (who, text) in enumerate((("Ann", "I live in Rome."), ("Bob", "I live in Oslo."), ("Bob", "Bye.")))
@@ -470,7 +463,6 @@ def test_f84_nothing_is_made_again_of_the_source_of_a_changed_item(life: Life, h
 
 
 def test_f84_a_saved_memory_that_was_deleted_is_not_made_again_of_its_message(life: Life) -> None:
-    """Saved by request and deleted by request: the chat it was said in does not bring it back."""
     row = life.stage.say("Remember that I live in Rome", message_id="m0", minutes=60)
     scope = life.stage.scope(HERE, participant=ANN)
     saved = add_saved_memory("I live in Rome", message_id=row, db=life.db, scope=scope)

@@ -315,8 +315,7 @@ def test_f87_an_answer_that_repeats_a_deleted_message_is_hidden(stage: Stage) ->
 def test_p69_an_imported_answer_stays_with_its_scene_and_recap(stage: Stage, tmp_path: Path, form: str) -> None:
     """No model made it from the deleted line here; its prompt is unknown."""
     texts = ["Hello, Iris", "I hid the zqharbour letter", "The letter is hidden, then", "What now?", "We wait"]
-    names = ["Ann", "Ann", "Iris", "Ann", "Iris"]
-    tavern = form == "sillytavern"
+    names, tavern = ["Ann", "Ann", "Iris", "Ann", "Iris"], form == "sillytavern"
     lines = [{"user_name": "Ann", "character_name": "Iris", "chat_metadata": {}}] * tavern
     for number, (name, text) in enumerate(zip(names, texts, strict=True)):
         at, is_user = f"2026-01-01T12:0{number}:00Z", name == "Ann"
@@ -369,7 +368,6 @@ def test_f87_words_used_all_the_time_hide_no_answer(stage: Stage, deleted: str, 
 
 @pytest.mark.engines()
 def test_f87_a_secret_said_again_and_again_stays_hidden_when_each_line_is_deleted(stage: Stage) -> None:
-    """From the first line on: what its own answers repeat does not make a word usual."""
     said = []
     for number in range(8):
         said.append(stage.say(f"Zqharbour is where I live, part {number}", HERE, "Ann", minutes=60 - 2 * number))

@@ -134,8 +134,7 @@ def test_f41_all_linked_identities_and_answers_elsewhere(stage: Stage) -> None:
     stage.say("one", GROUP)
     stage.say("two", "dc/1", participant="dc/7", who="7")
     answered = stage.say("to Ann", GROUP, "self")
-    kept = stage.say("to all", GROUP, "self", minutes=20)
-    lines = schema.chat_history_cache
+    kept, lines = stage.say("to all", GROUP, "self", minutes=20), schema.chat_history_cache
     with_answer = update(lines).where(lines.c.persona_id == stage.persona, lines.c.id == answered)
     stage.db.transaction(lambda c: c.execute(with_answer.values(triggered_by="dc/7")), source="chat")
     link_participants(ANN, "dc/7", **stage.asking())
@@ -186,8 +185,7 @@ def test_f42_f48_the_diary_and_short_term_entries_of_others(stage: Stage) -> Non
 
 def story(stage: Stage, path: str = GROUP) -> tuple[list[int], list[int]]:
     """Tell four scenes of three messages, the third with two of Ann's; return their rows and the scenes' ids."""
-    given = stage.asking(path)
-    rows = []
+    given, rows = stage.asking(path), []
     for n in range(12):
         who = "Ann" if n in (7, 8) else ("Bob" if n % 2 else "self")
         rows.append(stage.say(f"message {n}", path, who, minutes=200 - n))

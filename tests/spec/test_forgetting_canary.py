@@ -140,7 +140,6 @@ class Planting:
         return f"{CANARY}{where.replace('_', '')}"
 
     def put(self, table: str, where: Mapping[str, Any], *columns: str) -> None:
-        """Give columns of the persona's rows that are not indexed a canary."""
         t = TABLES[table]
         found = [t.c.persona_id == self.persona, *(t.c[name] == value for name, value in where.items())]
         values = {name: self._value(table, name) for name in columns}
@@ -148,7 +147,6 @@ class Planting:
         assert done, (table, where)
 
     def add(self, table: str, **values: Any) -> int:
-        """Insert a row whose text columns that are not given hold canaries."""
         t = TABLES[table]
         texts = {name: self._value(table, name) for name in registry.BY_TABLE[table].texts if name not in values}
         row = {"persona_id": self.persona, **texts, **values}

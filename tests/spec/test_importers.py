@@ -276,7 +276,6 @@ def test_r22_what_was_edited_here_stays(db: Database) -> None:
 
 
 def test_r22_an_answer_regenerated_later_takes_the_place_of_the_first(db: Database, tmp_path: Path) -> None:
-    """The shown branch moves on: one line with two versions, never two answers."""
     scope = own_scope()
 
     def change(value: Any) -> None:

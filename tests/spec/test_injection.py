@@ -106,7 +106,6 @@ def harmless(db: Any) -> dict[str, Any]:
 
 
 def held(prompt: dict[str, Any]) -> None:
-    """Assert that a prompt holds the canary in data alone (F31)."""
     assert CANARY in json.dumps(prompt["context"])
     rest = {key: value for key, value in prompt.items() if key not in ("context", "input")}
     assert CANARY not in json.dumps(rest)
@@ -216,7 +215,6 @@ def functions() -> Iterator[tuple[str, Any]]:
 
 
 def called(name: str, function: Any, values: dict[str, Any], by: dict[str, Any], argument: str, text: Any) -> str:
-    """Call a function with a text in one argument, and return what became of it."""
     parameters = inspect.signature(function).parameters
     wanted = {
         each.name: values[each.name]
@@ -224,10 +222,8 @@ def called(name: str, function: Any, values: dict[str, Any], by: dict[str, Any],
         if each.default is each.empty and each.name in values and each.kind is not each.VAR_KEYWORD
     }
     if name == "core.conversations.run_tool_call":
-        from core.conversations import parse_tool_call
-
         reply = f"<use_tool><name>memoryTool</name><memoryContent>{text}</memoryContent></use_tool>"
-        calls = parse_tool_call(reply)
+        calls = conversations.parse_tool_call(reply)
         wanted, argument = ({"call": calls[0]} if calls else {}), "said"
     given_text = [text] if argument in ("ids", "others", "entries", "messages") else text
     try:

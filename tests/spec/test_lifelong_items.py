@@ -213,7 +213,6 @@ def test_l7_tags_of_many_items_and_pins(life: Life) -> None:
 
 def test_g16_a_change_that_fails_leaves_everything_as_it_was(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     one = life.item("one", tags=["a"])
-
     for step, call in (
         ("exchange", lambda: life.edit_item(one, "two")), ("exchange", lambda: life.retag_items([one], add=["b"])),
         ("exchange", lambda: life.delete_items([one]).count), ("lock", lambda: life.purge_items([one])),

@@ -43,6 +43,12 @@ PERSON = "web/ann"
 NAMED = {"redirect_uris": [BACK], "client_name": "Claude <b>"}
 VERIFIER = "a" * 43
 CHALLENGE = urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
+GOOD = ("https://claude.ai/back", BACK, "http://[::1]:9/", "http://localhost/", "com.example.app:/back")
+BAD = (
+    "javascript:alert(1)", "data:text/html,x", "http://example.org/back", "https://example.org/#x",
+    "https://claude.ai@example.org/", "https://claude.ai:x@example.org/", "myapp://back",
+    "view-source:https://example.org/", "intent://example.org/", "com.example.app:/back#x",
+)  # fmt: skip
 
 
 class Storage:
@@ -51,12 +57,8 @@ class Storage:
         self.client: Any = None
         self.get_tokens = AsyncMock(side_effect=lambda: self.tokens)
         self.get_client_info = AsyncMock(side_effect=lambda: self.client)
-
-    async def set_tokens(self, tokens: Any) -> None:
-        self.tokens = tokens
-
-    async def set_client_info(self, client_info: Any) -> None:
-        self.client = client_info
+        self.set_tokens = AsyncMock(side_effect=lambda tokens: setattr(self, "tokens", tokens))
+        self.set_client_info = AsyncMock(side_effect=lambda client_info: setattr(self, "client", client_info))
 
 
 @dataclass
@@ -72,7 +74,6 @@ class Site:
     """Where the browser was sent last."""
 
     async def browse(self, address: str) -> None:
-        """Do what the operator does: sign in, read who asks, press a button."""
         async with httpx2.AsyncClient(follow_redirects=True, headers={"accept": "text/html"}) as browser:
             login = await browser.get(_refresh(await browser.get(address), self.url))
             wanted = html.unescape(re.search(r'name="next" value="([^"]*)"', login.text)[1])  # type: ignore[index]
@@ -282,14 +283,6 @@ def test_f86_of_two_renewals_at_once_one_wins(site: Site) -> None:
     known = shapes.hash_token(site.storage.tokens.access_token)
     renewed = [table.renew_token(site.db, token.id, known, new * 32, token.expires_at) for new in (b"1", b"2")]
     assert renewed == [True, False]
-
-
-GOOD = ("https://claude.ai/back", BACK, "http://[::1]:9/", "http://localhost/", "com.example.app:/back")
-BAD = (
-    "javascript:alert(1)", "data:text/html,x", "http://example.org/back", "https://example.org/#x",
-    "https://claude.ai@example.org/", "https://claude.ai:x@example.org/", "myapp://back",
-    "view-source:https://example.org/", "intent://example.org/", "com.example.app:/back#x",
-)  # fmt: skip
 
 
 def test_f86_a_browser_is_sent_over_tls_on_this_machine_or_to_an_app(site: Site) -> None:

@@ -88,30 +88,20 @@ def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(story: Story)
     assert where(story) == [] and stories.add_alternative(bob[0], "another lamp", **story.given) == 1
 
 
-def _scene(story: Story, rows: list[int]) -> None:
-    stories.add_scene_break(rows[-1], **story.given)
-
-
 def _running(story: Story, rows: list[int]) -> None:
     stories.add_scene_break(rows[-1], recap=False, **story.given)
     stories.set_scene_recap(rows[-1], f"They met the {CANARY}.", **story.given)
 
 
-def _recap(story: Story, rows: list[int]) -> None:
-    jobs.enqueue_operation("RECAP", metadata={"message_id": rows[1]}, conversation=HERE, **story.given)
-
-
-def _summary(story: Story, rows: list[int]) -> None:
-    add_recent_conversation(**{**story.given, "scope": story.scope(HERE)})
-
-
-def _queued(kind: str) -> Callable[[Story, list[int]], None]:
-    return lambda story, rows: jobs.enqueue_operation(kind, conversation=HERE, **story.given) and None
-
-
-WORK = {
-    "SCENE_RECAP": _scene, "RUNNING_SCENE_RECAP": _running, "RECAP": _recap, "CONVERSATION_SUMMARY": _summary,
-    **{kind: _queued(kind) for kind in ("SCENE_DETECTION", "CONSOLIDATION", "DEEP_CONSOLIDATION")},
+WORK: dict[str, Callable[[Story, list[int]], Any]] = {
+    "SCENE_RECAP": lambda story, rows: stories.add_scene_break(rows[-1], **story.given),
+    "RUNNING_SCENE_RECAP": _running,
+    "RECAP": lambda story, rows: jobs.enqueue_operation(
+        "RECAP", metadata={"message_id": rows[1]}, conversation=HERE, **story.given),
+    "CONVERSATION_SUMMARY": lambda story, rows: add_recent_conversation(
+        **{**story.given, "scope": story.scope(HERE)}),
+    **{kind: lambda story, rows, kind=kind: jobs.enqueue_operation(kind, conversation=HERE, **story.given)
+       for kind in ("SCENE_DETECTION", "CONSOLIDATION", "DEEP_CONSOLIDATION")},
 }  # fmt: skip
 """What queues each type of operation, after the last of these messages."""
 CHANGES: dict[str, Callable[[Story, int], Any]] = {
@@ -267,7 +257,6 @@ def test_g11_names_of_short_term_entries_are_cleaned(story: Story) -> None:
 
 
 def begin(story: Story, kind: str) -> list[int]:
-    """Store forty messages of Ann and Bob, queue an operation about them, and return their rows."""
     mine = []
     for n in range(40):
         who = "Ann" if n % 2 else "Bob"
@@ -300,8 +289,7 @@ def _reply(other: Stage, foreign: int) -> str:
 @pytest.mark.parametrize("kind", WORK)
 def test_f33_a_reply_names_nothing_it_was_not_given(kind: str, story: Story) -> None:
     other = Stage(story.db)
-    foreign = other.say("a secret of the other persona", HERE)
-    mine = begin(story, kind)
+    foreign, mine = other.say("a secret of the other persona", HERE), begin(story, kind)
 
     def stored(persona: str) -> dict[str, list[Any]]:
         return {name: rows_of(story.db, table, persona) for name, table in TABLES.items() if "persona_id" in table.c}

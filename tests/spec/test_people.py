@@ -242,21 +242,17 @@ def test_p75_the_faces_show_the_same_profile(stage: Stage, world: World, operato
     assert "What they told of themselves" in page and "I can&#39;t stand lilies." in page
 
 
-def given(stage: Stage, **more: Any) -> dict[str, Any]:
-    return {**stage.asking(), **more}
-
-
 def get(stage: Stage, who: Any = "tg/ann", **more: Any) -> Any:
-    return relationships.get(who, **given(stage, **more))
+    return relationships.get(who, **{**stage.asking(), **more})
 
 
 def touch(stage: Stage, who: Any = "tg/ann", *name: Any, **more: Any) -> Any:
-    return relationships.ensure_and_touch(who, *name, **given(stage, **more))
+    return relationships.ensure_and_touch(who, *name, **{**stage.asking(), **more})
 
 
 def adjust(stage: Stage, who: Any = "tg/ann", *deltas: Any, **more: Any) -> Any:
     own = {name: more.pop(name) for name in ("db", "settings", "scope") if name in more}
-    return relationships.adjust(who, *deltas, **more, **given(stage, **own))
+    return relationships.adjust(who, *deltas, **more, **{**stage.asking(), **own})
 
 
 def rows(stage: Stage, table: Any = user_relationships) -> int:
@@ -265,7 +261,6 @@ def rows(stage: Stage, table: Any = user_relationships) -> int:
 
 @contextmanager
 def later(stage: Stage, **by: float) -> Iterator[Any]:
-    """Move the clock of a shared database for a while."""
     clock, before = stage.db.clock, stage.db.clock.now
     clock.forward(**by)
     yield clock
@@ -305,7 +300,7 @@ def test_l30_reading_gives_the_faded_value_and_adding_starts_from_it(stage: Stag
     with later(stage, days=30):
         assert get(stage)["affinity"] == 30 and get(stage)["trust"] == 20
         assert get(stage, settings=Settings(decay_days=120))["affinity"] == 45
-        (listed,) = relationships.list_recent(**given(stage))
+        (listed,) = relationships.list_recent(**stage.asking())
         assert listed == get(stage) and adjust(stage, "tg/ann", 5).relationship["affinity"] == 35
     with later(stage, days=60):
         assert get(stage)["affinity"] == 17  # of 35, 17.5 is lost, halves up
@@ -315,15 +310,14 @@ def test_l31_the_list_takes_1_to_500(stage: Stage) -> None:
     for days, who in enumerate(("tg/a", "tg/b")):
         with later(stage, days=days):
             touch(stage, who)
-    assert [each["user_id"] for each in relationships.list_recent(1, **given(stage))] == ["tg/b"]
-    assert relationships.list_recent(500, **given(Stage(stage.db))) == []
+    assert [each["user_id"] for each in relationships.list_recent(1, **stage.asking())] == ["tg/b"]
+    assert relationships.list_recent(500, **Stage(stage.db).asking()) == []
     for bad in (501, 0, "5", True):
         with pytest.raises(ValueError, match="1 to 500"):
-            relationships.list_recent(bad, **given(stage))
+            relationships.list_recent(bad, **stage.asking())
 
 
 def test_l26_saved_messages_count_interactions_by_themselves(stage: Stage) -> None:
-    """Who talks to the persona is met, without a host that counts; the persona's own lines count nothing."""
     stage.say_all(("hello there", "are you in?", "well then"))
     stage.say("here I am", who="self")
     stage.say("a word of Bob", who="Bob")
@@ -331,9 +325,9 @@ def test_l26_saved_messages_count_interactions_by_themselves(stage: Stage) -> No
     ann = get(stage)
     assert (ann["interaction_count"], ann["username"], ann["affinity"]) == (3, "Ann", 0) and ann["last_interaction"]
     for _ in range(2):  # what is there already counts once
-        chat_history_cache.save_chat_message("tg/42", "hi", "Bob", "bob", NOW, message_id="m1", **given(stage))
+        chat_history_cache.save_chat_message("tg/42", "hi", "Bob", "bob", NOW, message_id="m1", **stage.asking())
     assert get(stage, "tg/bob")["interaction_count"] == 2
-    assert {each["user_id"] for each in relationships.list_recent(**given(stage))} == {"tg/ann", "tg/bob"}
+    assert {each["user_id"] for each in relationships.list_recent(**stage.asking())} == {"tg/ann", "tg/bob"}
     assert "relationship" not in stage.context("hi")  # nothing has moved it yet
     assert adjust(stage, "tg/ann", trust_delta=1, touch=False).stored
     assert stage.context("hi")["relationship"] == {"affinity": 0, "trust": 1, "interactions": 3}
@@ -341,20 +335,20 @@ def test_l26_saved_messages_count_interactions_by_themselves(stage: Stage) -> No
 
 def test_l26_l29_a_message_ends_the_fading_and_keeps_one_relationship_of_linked_people(stage: Stage) -> None:
     adjust(stage, "tg/ann", 40)
-    link_participants("tg/ann", "dc/7", **given(stage))
+    link_participants("tg/ann", "dc/7", **stage.asking())
     with later(stage, days=30):
         stage.say("back again", path="dc/1", who="7")
         assert (get(stage)["affinity"], get(stage)["interaction_count"]) == (20, 2)
     with later(stage, days=60):
         assert get(stage)["affinity"] == 10
-    assert len(relationships.list_recent(**given(stage))) == 1
+    assert len(relationships.list_recent(**stage.asking())) == 1
 
 
 def test_l26_nothing_is_counted_of_somebody_who_wants_nothing_kept(stage: Stage) -> None:
-    set_privacy("tg/bob", "partial", **given(stage))
+    set_privacy("tg/bob", "partial", **stage.asking())
     stage.say("hello there", who="Bob")
     stage.say("hello there")
-    set_privacy("tg/ann", "partial", **given(stage))
+    set_privacy("tg/ann", "partial", **stage.asking())
     stage.say("how are you?")
     assert [get(stage, who)["interaction_count"] for who in ("tg/bob", "tg/ann")] == [0, 1]
 
@@ -381,7 +375,7 @@ def test_l31_the_prompt_shows_that_of_its_participant_alone(stage: Stage) -> Non
 @pytest.mark.parametrize(("level", "stored"), [("none", True), ("partial", False), ("full", False)])
 def test_f20_nothing_is_written_about_who_does_not_want_it(stage: Stage, level: str, stored: bool) -> None:
     adjust(stage, "tg/ann", 60)
-    set_privacy("tg/ann", level, **given(stage))
+    set_privacy("tg/ann", level, **stage.asking())
     before = rows_of(stage.db, user_relationships, stage.persona)  # type: ignore[arg-type]
     for told in (adjust(stage, "tg/ann", 5), touch(stage), adjust(stage, "tg/ann", 5, touch=False)):
         assert told.stored is stored and told.reason == ("" if stored else "privacy")
@@ -400,7 +394,7 @@ def test_f6_linked_identities_are_one_person(stage: Stage) -> None:
     adjust(stage, "tg/ann", 10, username="Ann")
     with later(stage, minutes=5):
         adjust(stage, "dc/7", 40, username="Annie")
-    link_participants("tg/ann", "dc/7", **given(stage))
+    link_participants("tg/ann", "dc/7", **stage.asking())
     # The one with the newest interaction counts, whichever key is named; nothing is added up or lost.
     assert get(stage, "tg/ann")["affinity"] == get(stage, "dc/7")["affinity"] == 40
     assert get(stage, "tg/ann")["user_id"] == "tg/ann"
@@ -408,11 +402,11 @@ def test_f6_linked_identities_are_one_person(stage: Stage) -> None:
     with later(stage, minutes=6):
         adjust(stage, "tg/ann", 5)
     assert get(stage, "dc/7")["affinity"] == 45 and rows(stage) == 2
-    assert [each["username"] for each in relationships.list_recent(**given(stage))] == ["Annie"]
-    set_privacy("dc/7", "partial", **given(stage))  # F23: of the whole person
+    assert [each["username"] for each in relationships.list_recent(**stage.asking())] == ["Annie"]
+    set_privacy("dc/7", "partial", **stage.asking())  # F23: of the whole person
     assert adjust(stage, "tg/ann", 5).reason == "privacy"
-    set_privacy("dc/7", "none", **given(stage))
-    unlink_participant("dc/7", **given(stage))
+    set_privacy("dc/7", "none", **stage.asking())
+    unlink_participant("dc/7", **stage.asking())
     assert (get(stage, "tg/ann")["affinity"], get(stage, "dc/7")["affinity"]) == (10, 45)
 
 
@@ -431,11 +425,11 @@ def test_f6_c14_saved_memories_of_private_chats_go_with_their_person(stage: Stag
         add_saved_memory(f"wish {number}", db=stage.db, scope=chat)
     anns, others = {"wish 0", "wish 2"}, {"wish 1", "wish 3"}
     assert seen() == [anns, others, anns, others, others]
-    link_participants("tg/ann", "dc/7", **given(stage))
+    link_participants("tg/ann", "dc/7", **stage.asking())
     assert seen() == [anns | others] * 5
     stage.say("I sleep well", "dc/new", "7", privacy="separate")  # begun while they were one person
     chats.append(stage.scope("dc/new", participant="dc/7", privacy="separate"))
-    unlink_participant("dc/7", **given(stage))
+    unlink_participant("dc/7", **stage.asking())
     assert seen() == [anns, others, anns, others, others, others]
 
 

@@ -1,6 +1,5 @@
 """Texts of a host's own: those of its personas, and files of words in TEMPLATES_DIR (P15, P64, P65)."""
 
-import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,7 @@ def ask(stage: Stage, settings: Settings, **more: Any) -> Any:
 
 def test_p15_the_text_opens_the_system_message_and_the_instructions(stage: Stage, tmp_path: Path) -> None:
     """Without it the model answers as nobody: a newcomer must see it work with one file."""
-    settings = folder_of(tmp_path)
-    text = "You are {{char}}.\n\nBe kind to {{User}}."
+    settings, text = folder_of(tmp_path), "You are {{char}}.\n\nBe kind to {{User}}."
     written = set_persona_text(text, settings=settings, scope=stage.scope())
     assert written == tmp_path / "personas" / f"{stage.persona}.md" and written.read_text() == text
     written.chmod(0o600)
@@ -127,7 +125,6 @@ def test_p64_p65_word_files_are_overlaid_one_by_one_and_a_broken_one_is_not(tmp_
     assert refused_patterns(tmp_path) == ("quagga refuses",) and read_instructions("I am vegan.", Settings())
     assert not read_instructions("I am vegan.", Settings(templates_dir=tmp_path))
     (tmp_path / "remember/en.yaml").write_text("- no groups: [", encoding="utf-8")
-    with caplog.at_level(logging.WARNING):
-        for _ in range(3):
-            assert load_phrases("en", templates_dir=tmp_path) == load_phrases("en")
+    for _ in range(3):
+        assert load_phrases("en", templates_dir=tmp_path) == load_phrases("en")
     assert len([one for one in caplog.records if "word_file_replaced" in one.getMessage()]) == 1

@@ -33,9 +33,8 @@ LIST_SECTIONS = ("history_current_chat", "history_recent", "thoughts", "memories
 
 
 def fill(stage: Stage) -> None:
-    for n in range(4):
-        stage.say(f"we talked about tofu number {n}", minutes=20 + n)
-        stage.say(f"over there number {n}", ELSEWHERE, "Bob", minutes=30 + n)
+    stage.say_all((f"we talked about tofu number {n}" for n in range(4)), minutes=23)
+    stage.say_all((f"over there number {n}" for n in range(4)), ELSEWHERE, "Bob", minutes=33)
     stage.remember("Ann cooks pizza on fridays", ["pizza"], minutes=600)
     stage.remember("Ann has a cat called tofu", ["cat"], minutes=700)
     stage.diary("a quiet day", personal_thought="she is kind", interaction_summary="we cooked", minutes=90)

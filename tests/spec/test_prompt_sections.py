@@ -31,6 +31,11 @@ SURE = [
     "Bis morgen muss das fertig sein", "Demain je pars", "Hasta mañana tengo que pagar",
 ]  # fmt: skip
 GUILD = {"server_id": "s1", "is_private": False}
+BYE = [
+    "gn chat, see you tomorrow", "bye, see u tomorrow", "See you tomorrow Bob!", "I'll see you all tomorrow evening",
+    "Bis morgen!", "Tschüss, bis morgen Abend, alle zusammen", "À demain !", "¡Hasta mañana a todos!", "A domani!",
+    "Até amanhã, pessoal", "Tot morgen allemaal!", "До завтра!", "Vi ses i morgon", "また明日ね", "내일 봐요", "明天见",
+]  # fmt: skip
 
 
 def live(text: str, minutes: float = 0, who: str = "Ann", **more: Any) -> dict[str, Any]:
@@ -112,7 +117,6 @@ def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> No
 
 
 def test_p34_a_memory_that_says_no_more_than_a_visible_message_stands_there_once(stage: Stage) -> None:
-    """What Bob asked to remember is a wish of Bob's, found as a memory once its line has left the history."""
     group = "tg/-5"
     stage.say("Hi all! Please remember that I am allergic to shellfish.", group, "Bob", minutes=90)
     bob = stage.scope(group, participant="tg/bob")
@@ -428,13 +432,6 @@ def test_t62_at_most_three_come_up_the_nearest_first(stage: Stage) -> None:
     prompt, report = stage.explain("Good morning!", ENABLE_HISTORY_RECENT=0)
     assert [line[:10] for line in prompt["context"]["upcoming"]] == ["2026-03-11", "2026-03-12", "2026-03-13"]
     assert reasons(report, "upcoming") == ["limit"]
-
-
-BYE = [
-    "gn chat, see you tomorrow", "bye, see u tomorrow", "See you tomorrow Bob!", "I'll see you all tomorrow evening",
-    "Bis morgen!", "Tschüss, bis morgen Abend, alle zusammen", "À demain !", "¡Hasta mañana a todos!", "A domani!",
-    "Até amanhã, pessoal", "Tot morgen allemaal!", "До завтра!", "Vi ses i morgon", "また明日ね", "내일 봐요", "明天见",
-]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", [*BYE, *SURE])

@@ -170,7 +170,6 @@ def test_r20_without_the_database_who_was_known_goes_on(proxy: ProxyWorld, monke
     client = proxy.client(X_User_Id="ann")
     proxy.ask(client, "hello")
     unseen = proxy.token()
-
     failure = Mock(side_effect=StoreReadError("gone", source="access_tokens"))
     for name in ("read", "transaction", "connection"):
         monkeypatch.setattr(type(proxy.db), name, failure)

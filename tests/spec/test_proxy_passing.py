@@ -62,8 +62,7 @@ def test_r37_a_request_refused_for_its_form_is_sent_once_more_without_memory(pro
     teach(proxy)
     refused = JSONResponse({"error": {"message": "too long"}}, status)
     proxy.model.reply = lambda r: refused if HEAD in r.messages[-1]["content"] else JSONResponse(whole("No idea."))
-    count = len(proxy.model.requests)
-    raw = ask_about_cat(proxy)
+    count, raw = len(proxy.model.requests), ask_about_cat(proxy)
     assert raw.parse().choices[0].message.content == "No idea." and str(status) in raw.headers["x-memory"]
     assert len(proxy.model.requests) == count + 2
     assert proxy.model.last.messages == chat("hi", "hello", "What is my cat called?")
@@ -165,7 +164,6 @@ def test_r39_who_leaves_in_the_middle_has_said_it_once(
 
 @pytest.mark.slow
 def test_r39_many_requests_at_once_keep_their_memory(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each waits its turn before the time for its memory begins."""
     build = memory.build_block
 
     def build_slowly(*given: Any) -> str:
@@ -239,8 +237,7 @@ def test_r37_a_locked_database_costs_a_request_its_memory_alone(proxy: ProxyWorl
         lock.execute("BEGIN IMMEDIATE")
         for number in range(5):
             world.ask(world.client(X_User_Id=f"user{number}"), "hello")
-        started = time.monotonic()
-        client = world.client(X_Store="no")
+        started, client = time.monotonic(), world.client(X_Store="no")
         client.models.list()
         world.ask(client, "hello")
         assert time.monotonic() - started < 4
@@ -253,7 +250,6 @@ def test_r37_a_locked_database_costs_a_request_its_memory_alone(proxy: ProxyWorl
 
 
 def test_r37_the_next_message_knows_the_last_turn_however_fast_it_comes(proxy: ProxyWorld) -> None:
-    """A turn is stored after its answer; a client that does not wait must not find it missing."""
     for number in range(10):
         client = proxy.client(X_User_Id=f"quick{number}")
         proxy.ask(client, "My cat is called Tofu.")
@@ -262,7 +258,6 @@ def test_r37_the_next_message_knows_the_last_turn_however_fast_it_comes(proxy: P
 
 
 def test_f82_a_new_story_knows_nothing_of_the_last(proxy: ProxyWorld) -> None:
-    """Who plays a smuggler in one chat is no smuggler in the next, whatever is asked there."""
     ask = "Where is the sword of the smuggler Marlo, and who is the innkeeper?"
     for number, told in enumerate(("The smuggler Marlo hides a sword.", "The innkeeper Brida found the sword.", "")):
         client = proxy.client(X_User_Id="ann", X_Conversation_Id=f"story{number}")

@@ -219,8 +219,7 @@ def plant(db: Database, language: str) -> Stage:
 @lru_cache(maxsize=32)
 def missed(db: Database, language: str) -> tuple[str, ...]:
     """Return the questions of a language whose fact is not among the first hits; LANGUAGES is its default."""
-    scope = plant(db, language).scope("tg/42")
-    found = []
+    scope, found = plant(db, language).scope("tg/42"), []
     for fact, question in facts_of(language):
         hits = search_memories(query=question, limit=LIMIT, db=db, settings=Settings(), scope=scope)
         if fact not in [hit["snippet"] for hit in hits]:

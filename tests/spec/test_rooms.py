@@ -134,8 +134,7 @@ def test_f81_a_thread_belongs_to_the_room_of_its_server(stage: Stage) -> None:
 def test_f81_facts_and_cycles_find_the_room_of_their_server(stage: Stage, room: str) -> None:
     rooms = Rooms(stage)
     for server in SERVERS:
-        by = rooms.given(server, "irc/other")
-        old = {"timestamp": "2026-01-01T12:00:00Z"}
+        by, old = rooms.given(server, "irc/other"), {"timestamp": "2026-01-01T12:00:00Z"}
         chat.save_chat_message(room, "hello", **old, **rooms.given(server, room))
         fact = {"text": f"a fact of {server}", "tier": "session", **old}
         assert lifelong.add_facts_with_meta([fact], history_uid=room, **by) == 1
@@ -307,7 +306,6 @@ def test_f12_f81_a_room_that_is_not_found_shows_nothing_stored(stage: Stage, mon
     """The key as given may be that of a direct message."""
     given = {"db": stage.db, "scope": stage.scope()}
     assert chat.save_message(message("a whispered canary", "irc/bob", who="Bob", message_id="m1"), **given).stored
-
     failure = StoreReadError("The database did not answer.", source="conversations")
     monkeypatch.setattr(call, "resolve_scope", Mock(side_effect=failure))
     asked = message("canary?", "irc/bob", who="Ann", message_id="m9", **CHANNEL)

@@ -233,7 +233,6 @@ def test_f88_what_such_a_turn_left_goes_with_the_person(stage: Stage, how: str) 
 
 
 def test_f88_a_name_like_that_of_the_room_makes_no_direct_message_of_it(stage: Stage) -> None:
-    """Whoever is called `lobby` and asks in the lobby of a server sees that server alone."""
     stage.say("quagga elsewhere", "tg/other", "Bob")
     asked = {"text": "quagga?", "interface_path": "web/lobby", "from_user": {"full_name": "lobby"}}
     by = stage.asking("web/lobby", "who/9", server="guild")

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import logging
 import re
 from datetime import timedelta
 from functools import partial
@@ -77,12 +76,6 @@ def test_c13_a_duplicate_and_a_failing_store_are_told(stage: Stage) -> None:
         conversations.add_saved_memory("canary7391", db=broken, settings=PLAIN, scope=where(stage))
 
 
-def test_t63_a_fact_is_stored_though_no_older_one_can_be_read(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    lost = StoreReadError("The connection was lost: try again.", source="participants", number=2013)
-    monkeypatch.setattr(saved, "find_similar", Mock(side_effect=lost))
-    assert conversations.add_saved_memory("Ann has a ladder", **stage.asking()).stored
-
-
 @pytest.mark.parametrize(("old", "new", "is_similar"), [
     ("I live in Leeds", "I live in Rome now", True), ("My shoe size is 39", "My shoe size is 40", True),
     ("I use Emacs as my editor", "My editor is Zed", True), ("Vivo en Lugo", "Ahora vivo en Vigo", True),
@@ -106,7 +99,7 @@ def test_t63_a_saved_fact_names_an_older_one_on_its_subject(stage: Stage, old: s
     assert save(stage, new).similar is None  # a duplicate
 
 
-def test_t63_an_older_fact_is_read_into_words_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_t63_an_older_fact_is_read_into_words_once_or_not_at_all(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of a thousand similar facts took 0.4 s to save, most of it for words read at every save before."""
     read: list[str] = []
     real = similar.salient_words
@@ -115,6 +108,9 @@ def test_t63_an_older_fact_is_read_into_words_once(stage: Stage, monkeypatch: py
     for fact in facts:
         assert save(stage, fact).stored
     assert [read.count(fact) for fact in facts] == [1] * len(facts)
+    lost = StoreReadError("The connection was lost: try again.", source="participants", number=2013)
+    monkeypatch.setattr(saved, "find_similar", Mock(side_effect=lost))
+    assert conversations.add_saved_memory("Ann has a ladder", **stage.asking()).stored
 
 
 @pytest.mark.engines()
@@ -167,7 +163,6 @@ def test_c24_who_reads_and_saves_in_each_mode(stage: Stage, mode: Any) -> None:
 
 def test_c28_calls_are_done_and_answered_in_their_form(stage: Stage) -> None:
     scope, reply = where(stage), f"I will. {xml('I &lt;3 tea')} Done. {xml(' ')} <think>{xml('thought')}</think>"
-
     done = partial(conversations.run_tool_call, db=stage.db, settings=Settings(), scope=scope)
     first, second = (done(call) for call in conversations.parse_tool_call(reply))
     assert (first["success"], first["message"]) == (True, "saved") and "<success>true</success>" in first["reply"]
@@ -245,8 +240,7 @@ def test_c21_a_part_that_cannot_be_read_is_absent_and_the_other_comes(caplog: py
     talk(stage, "Trip")
     save(stage, "I like tea", who=None)
     db.transaction(lambda c: c.execute(sql_text("DROP TABLE conversation_summaries")), source="test")
-    with caplog.at_level(logging.WARNING):
-        assert parts(memory(stage)) == ["saved_memories"]
+    assert parts(memory(stage)) == ["saved_memories"]
     assert "memory_part_not_read source='conversation_summaries'" in caplog.text
     prompt, report = stage.explain("hello")
     assert prompt["context"]["saved_memories"] == ["[2026-03-10] I like tea"]

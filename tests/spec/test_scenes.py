@@ -1,7 +1,6 @@
 """S20 to S25: scene breaks by hand and found, recaps of scenes."""
 
 import json
-import logging
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -115,8 +114,7 @@ def test_s23_a_break_that_counts_is_made_and_its_recap_queued(story: Story) -> N
 def test_s23_a_bad_answer_is_none_and_asked_once(story: Story, answer: str, caplog: pytest.LogCaptureFixture) -> None:
     story.tell(40)
     model = Model(answer)
-    with caplog.at_level(logging.WARNING, "prompt_engine"):
-        runs = [story.work("SCENE_DETECTION", model) for _ in range(2)]
+    runs = [story.work("SCENE_DETECTION", model) for _ in range(2)]
     assert [each.state for run in runs for each in run] == ["completed"] * 2 and len(model.asked) == 1
     assert [r.getMessage().split()[0] for r in caplog.records] == ["scene_answer_not_used"]
     assert answer not in caplog.text and stories.list_scenes(HERE, **story.given) == []

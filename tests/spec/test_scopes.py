@@ -184,8 +184,7 @@ def test_f16_server_in_direct_takes_a_line_that_still_exists_and_a_level_that_al
     row = stage.say("Hello", "discord/c1", "Ann", minutes=40, server="s1")
     stage.say("A reply", "discord/c2", "self", minutes=30, server="s2", participant="discord/ann")
     stage.say("zebra bob second line", "discord/c2", "Bob", minutes=30, server="s2")
-    by = stage.asking("discord/c1", server="s1")
-    on = {"SERVER_IN_DIRECT": 1}
+    by, on = stage.asking("discord/c1", server="s1"), {"SERVER_IN_DIRECT": 1}
     for level, seen in (("none", {"ann public"}), ("partial", {"ann public"}), ("full", set())):
         set_privacy("discord/ann", level, **by)
         assert heard(direct(stage, **on)) == seen, level

@@ -164,7 +164,6 @@ def test_r34_ready_is_told_from_alive(own: Database, port: int) -> None:
 
 
 def ask_health(db: Database) -> tuple[int, Any]:
-    """Return whether a server is ready; it is alive in any case."""
     with TestClient(create_app(db=db, admin=False)) as client:
         for path in ("/health", "/health/live"):
             assert client.get(path).json() == {"status": "ok"}

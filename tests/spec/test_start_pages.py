@@ -38,7 +38,6 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def run_blocks(page: str, codes: list[str], names: dict[str, Any]) -> None:
-    """Run blocks of Python one after the other, as a reader would paste them."""
     for code in codes:
         exec(compile(code, f"docs/{page}.md", "exec", dont_inherit=True), names)
 

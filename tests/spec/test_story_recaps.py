@@ -26,6 +26,12 @@ from tests.spec.story import Model, Story, by_words
 from tests.store.test_plans import catching, explain
 from tests.store.world import count, rows_of
 
+WANTED = {
+    "chat_history_cache": {"ix_chat_conversation", "ix_chat_audience", "ix_chat_waiting", "PRIMARY", "uq_chat_message"},
+    "message_recaps": {"ix_recaps_included", "PRIMARY"},
+    "scenes": {"ix_scenes_conversation"},
+}
+
 
 def edit(story: Story, message: int, text: str, **flags: Any) -> Any:
     return story.call(chat_history_cache.edit_chat_message, message, text, **flags)
@@ -62,13 +68,6 @@ def test_s2_the_handler_stores_the_reply_and_refreshes_unless_a_person_wrote_mea
 
     assert [each.state for each in story.run(meanwhile) if each.type == "RECAP"] == ["completed"]
     assert story.get(message) == {"memory": "by hand", "edited": True, "provenance": "manual"}
-
-
-def test_s10_a_message_that_takes_no_part_gets_no_recap(db: Database) -> None:
-    story = Story(db, recap_on_message=True, include_user_messages=False)
-    (message,) = story.write("hello there")
-    assert [each.state for each in story.run(lambda messages: "no") if each.type == "RECAP"] == ["completed"]
-    assert story.get(message) == {}
 
 
 def test_s3_s13_values_are_kept_apart_from_the_message_and_counted(story: Story) -> None:
@@ -268,7 +267,7 @@ def changes(story: Story) -> Iterator[list[str]]:
         yield found
 
 
-def test_s10_the_reason_a_message_takes_no_part(story: Story) -> None:
+def test_s10_the_reason_a_message_takes_no_part_and_gets_no_recap(story: Story) -> None:
     for role in ("system", "narrator", "thought", "system"):
         story.write(f"by {role}", role=role, who="Bob")
     story.write("program", role="system", metadata={"program_message": True})
@@ -291,6 +290,10 @@ def test_s10_the_reason_a_message_takes_no_part(story: Story) -> None:
         assert story.call(stories.check_message_exclusion, story.messages[6], disabled=disabled) == reason
     with pytest.raises(Exception, match="There is no such message"):
         story.call(stories.check_message_exclusion, 17)
+    story = Story(story.db, recap_on_message=True, include_user_messages=False)
+    (message,) = story.write("hello there")
+    assert [each.state for each in story.run(lambda messages: "no") if each.type == "RECAP"] == ["completed"]
+    assert story.get(message) == {}
 
 
 def test_s11_s12_what_fits_is_told_oldest_first(story: Story) -> None:
@@ -418,13 +421,6 @@ def test_s34_the_break_of_a_deleted_message_moves_to_the_one_before(story: Story
         assert story.call(chat_history_cache.delete_chat_message, story.messages[at]).stored
         assert said(story.context("what now")["history_current_chat"]) == ["four"]
     assert story.call(stories.list_scenes) == []
-
-
-WANTED = {
-    "chat_history_cache": {"ix_chat_conversation", "ix_chat_audience", "ix_chat_waiting", "PRIMARY", "uq_chat_message"},
-    "message_recaps": {"ix_recaps_included", "PRIMARY"},
-    "scenes": {"ix_scenes_conversation"},
-}
 
 
 @pytest.mark.slow

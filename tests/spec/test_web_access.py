@@ -41,6 +41,12 @@ CANARY = re.compile(r"canary\d+x")
 PATHS = ("/v1/search", "/v1/chat/completions", "/mcp")
 BROKEN = b'{"messages": ['
 WHOLE = b'{"model": "tiny", "messages": [{"role": "user", "content": "hi"}]}'
+GONE = [
+    ("/v1/chat/completions", BROKEN, "closed"), ("/v1/chat/completions", BROKEN, "reset"),
+    ("/v1/chat/completions", WHOLE, "closed"), ("/v1/chat/completions", WHOLE, "reset"),  # while the model thinks
+    ("/v1/turns", BROKEN, "closed"), ("/v1/messages", BROKEN, "reset"), ("/mcp", BROKEN, "closed"),
+    ("/mcp", BROKEN, "reset"),
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -295,7 +301,7 @@ def test_r12_a_participants_token_deletes_no_memory_of_others(world: World) -> N
         assert bob.ask("DELETE", f"/v1/memories/{each}") == {"deleted": 1}
 
 
-def test_r13_errors_have_one_shape(world: World) -> None:
+def test_r13_errors_have_one_shape_whatever_fails_and_websockets_are_closed(world: World, monkeypatch: Any) -> None:
     host = world.visitor()
     for method, path, content, status in (
         ("POST", "/v1/search", b"{broken", 422), ("POST", "/v1/search", b'{"limit": 0}', 422),
@@ -319,6 +325,13 @@ def test_r13_errors_have_one_shape(world: World) -> None:
     allowed = {"/v1/memories": "GET, POST", "/v1/messages/a/7": "DELETE, PATCH", "/health": "GET, HEAD"}
     for path, methods in allowed.items():
         assert world.client.put(path, headers=bearer(host.token)).headers["Allow"] == methods
+    for path in ("/v1/prompt", "/nowhere"):
+        with pytest.raises(WebSocketDisconnect), world.client.websocket_connect(path):
+            pass
+    failure = Mock(side_effect=RuntimeError("secret 7321"))
+    monkeypatch.setattr("core.lifelong.search_items", failure)
+    answer = world.visitor().ask("GET", "/v1/memories", 500)
+    assert failure.called and "7321" not in str(answer) and set(answer) == {"error", "message", "fields"}
 
 
 def test_r13_a_key_without_an_interface_is_refused(world: World) -> None:
@@ -398,19 +411,6 @@ def test_r13_allowed_origins_are_exact(db: Database) -> None:
         assert client.options("/v1/search", headers={"Origin": good, **wanted}).status_code == 200
 
 
-def test_r13_what_fails_unforeseen_tells_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    failure = Mock(side_effect=RuntimeError("secret 7321"))
-    monkeypatch.setattr("core.lifelong.search_items", failure)
-    answer = world.visitor().ask("GET", "/v1/memories", 500)
-    assert failure.called and "7321" not in str(answer) and set(answer) == {"error", "message", "fields"}
-
-
-def test_r13_websockets_are_closed(world: World) -> None:
-    for path in ("/v1/prompt", "/nowhere"):
-        with pytest.raises(WebSocketDisconnect), world.client.websocket_connect(path):
-            pass
-
-
 @pytest.fixture
 def faces(proxy: ProxyWorld) -> Iterator[ProxyWorld]:
     pytest.importorskip("mcp", reason="needs the extra `mcp`")
@@ -459,14 +459,6 @@ def test_r13_a_foreign_name_page_and_a_large_body_are_refused_by_every_face(face
             if "chat" not in path:  # the proxy passes on what it does not read, such as photos
                 assert client.post(path, content=b" " * 10_485_760, headers=head).status_code == 413, path
     assert faces.model.requests == []
-
-
-GONE = [
-    ("/v1/chat/completions", BROKEN, "closed"), ("/v1/chat/completions", BROKEN, "reset"),
-    ("/v1/chat/completions", WHOLE, "closed"), ("/v1/chat/completions", WHOLE, "reset"),  # while the model thinks
-    ("/v1/turns", BROKEN, "closed"), ("/v1/messages", BROKEN, "reset"), ("/mcp", BROKEN, "closed"),
-    ("/mcp", BROKEN, "reset"),
-]  # fmt: skip
 
 
 def test_r13_a_client_that_goes_is_one_quiet_line(proxy: ProxyWorld, caplog: pytest.LogCaptureFixture) -> None:

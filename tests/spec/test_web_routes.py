@@ -277,7 +277,6 @@ def test_r12_the_metrics_count_name_nobody_and_answer_where_scrapers_look(operat
 
 
 def test_l35_the_page_takes_the_name_of_a_persona_as_it_is_written(operator: Operator, life: Life) -> None:
-    """A blank more is another persona: its screens show and change nothing of this one."""
     item = life.item("Tofu is a cat")
     for name in (f"{life.persona} ", f" {life.persona}", life.persona.upper(), f"{life.persona}%", "%", "*"):
         other = Operator(operator.client, name)
@@ -451,8 +450,7 @@ def test_r11_many_messages_at_once_or_none(world: World, monkeypatch: pytest.Mon
 
 
 def test_r11_a_message_is_edited_and_deleted(world: World) -> None:
-    host = world.visitor()
-    path = "web/ann/thread 1"
+    host, path = world.visitor(), "web/ann/thread 1"
     for n, name in enumerate(("a/b c", "m 7")):
         home = said("I live in Bonn", path=path, message_id=name, date=1_773_000_000 + n)
         host.post("/v1/messages", {"messages": [{"message": home}]})
