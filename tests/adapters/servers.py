@@ -17,7 +17,6 @@ Answer = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 @contextmanager
 def answering(answer: Answer) -> Iterator[str]:
-    """Yield the URL of a server that answers each POST with what `answer(path, body)` gives."""
 
     async def reply(request: Request) -> Response:
         is_json = "json" in request.headers.get("content-type", "")

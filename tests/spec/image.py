@@ -125,7 +125,6 @@ class Container:
 
     @contextmanager
     def started(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Run what compose says and wait until its health check is content."""
         words = image_command("CMD", self.service.get("command"))
         ready = f"http://127.0.0.1:{self.port}/health/ready"
         with self.log.open("ab") as log:

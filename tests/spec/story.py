@@ -120,7 +120,6 @@ class Story(Stage):
         return [self.messages.index(row) for row in self.refresh(**more)["included"]]
 
     def recap_text(self) -> str:
-        """Return the included recaps, oldest first, one a line."""
         return "\n".join(self.memory(row) for row in self.messages if self.get(row, "include"))
 
     def storage(self, path: str = HERE) -> stories.RunningRecapStorage:

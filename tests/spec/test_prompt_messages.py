@@ -86,6 +86,13 @@ def test_f83_no_line_of_a_text_begins_like_a_speakers_line_or_a_heading(stage: S
     assert texts[-1].count(f"{HEAD}\n") == 1 and texts[-1].splitlines().count("Remembered:") == 1
 
 
+def test_f83_two_people_with_one_name_in_live_lines_are_told_apart(stage: Stage) -> None:
+    entries = [{"text": who, "sender_name": "Ann", "sender_id": who, "timestamp": 1773140400} for who in ("u1", "u2")]
+    live, asked = {HERE: entries}, {"from_user": {"id": "u2", "full_name": "Ann"}}
+    assert turns(stage, "hello", live, **asked) == [("user", "Ann: u1"), ("user", "Ann (2): u2")]
+    assert stage.prompt("hello", live, **asked)["input"]["payload"]["source"]["name"] == "Ann (2)"
+
+
 def test_f83_a_stored_message_of_a_person_called_self_is_theirs_also_when_it_is_handed_back(stage: Stage) -> None:
     """Hosts hand `load_chat_history` to the next prompt as its live messages."""
     asked = message("I collect pewter spoons", HERE, message_id="p1", date=NOW - 50 * MINUTE, from_user=SELF)

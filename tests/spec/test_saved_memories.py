@@ -385,6 +385,7 @@ WISHES: list[list[str]] = [
     ["+Call me Jo instead", "+Don't call me Joanna"], ["+I'm allergic to cats", "My cats are fine now."],
     ["-I don't eat fish", "I eat fish again."],
     ["-Estoy embarazada, nada de sushi.", "-Estoy embarazada, nada de queso crudo.", "Ya nació mi hijo."],
+    ["+Estoy embarazada, nada de sushi.", "+Estoy embarazada, nada de queso crudo."],
     # a diet has begun; a taste, and an order between people, are none
     ["-I've gone vegan", LATEX, "I eat meat again"], ["-I've cut out dairy", LATEX, "I'm back on dairy"],
     ["+Ich verzichte auf Gluten", "-Virei vegana", "+Me volví vegano"],

@@ -105,7 +105,6 @@ ASIDE = {
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Let the tests look at what the tool holds where they look at the disk."""
     for item in items:
         item.module.get_directory_snapshot = _texts
 
