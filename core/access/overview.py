@@ -135,12 +135,10 @@ def list_notes(
     return [note for note in ("" if is_known else name_near(db, persona, kind, key), known) if note]
 
 
-def _count(
-    db: Database, persona: str, table: Table, column: str, keys: Iterable[str], *where: Any
-) -> Mapping[str, int]:
+def _count(db: Database, persona: str, table: Table, name: str, keys: Iterable[str], *where: Any) -> Mapping[str, int]:
     c = table.c
-    mine = (c.persona_id == persona, c[column].in_(IDS), *where)
-    counted = select(c[column], func.count()).where(*mine).group_by(c[column])
+    mine = (c.persona_id == persona, c[name].in_(IDS), *where)
+    counted = select(c[name], func.count()).where(*mine).group_by(c[name])
     return Counter(dict(map(tuple, read_parts(db.read, counted, {}, keys))))
 
 

@@ -21,12 +21,7 @@ spoken, and nothing says how private the conversation is."""
 STATES: Mapping[Privacy, int] = {"public": 0, "direct": 1, "restricted": 1, "separate": SEPARATE}
 """Value of `conversations.is_private` for each privacy."""
 
-PRIVATE_CHAT_TYPES: Mapping[str, Privacy] = {
-    "private": "direct",
-    "dm": "direct",
-    "direct": "direct",
-    "group_dm": "restricted",
-}
+PRIVATE_TYPES: dict[str, Privacy] = {"private": "direct", "dm": "direct", "direct": "direct", "group_dm": "restricted"}
 """Privacy of private conversations outside of a server, by chat.type."""
 
 PUBLIC_CHAT_TYPES = frozenset({"group", "channel", "supergroup", "guild"})
@@ -56,7 +51,7 @@ def said_privacy(
 ) -> Privacy | None:
     """Derive a conversation's privacy from these values of the host's message; None if they do not state it."""
     kind = (chat_type or "").lower()
-    is_own, of_type = bool(chat_id) and chat_id == sender_id, PRIVATE_CHAT_TYPES.get(kind)
+    is_own, of_type = bool(chat_id) and chat_id == sender_id, PRIVATE_TYPES.get(kind)
     if is_private is False or (is_private is None and kind in PUBLIC_CHAT_TYPES):
         return "public"
     if is_own and of_type == "direct":

@@ -59,9 +59,7 @@ def is_foreign(db: Database, viewer: Viewer, row_id: int) -> bool:
         c = source.table.c
         who = c.participant_key if "participant_key" in c else null()
         seen = (c.persona_id == viewer.scope.persona, c.audience_id.in_(viewer.audiences), open_to(source))
-        chosen = select(who, _A.kind, _A.server_id, _A.ref).where(
-            c.id == row_id, _A.audience_id == c.audience_id, *seen
-        )
-        for row in db.read(chosen, {"local_only": int(viewer.sees_local_only)}):
+        found = select(who, _A.kind, _A.server_id, _A.ref).where(c.id == row_id, _A.audience_id == c.audience_id, *seen)
+        for row in db.read(found, {"local_only": int(viewer.sees_local_only)}):
             return row[0] not in viewer.identities and row.kind != "saved" and AudienceKey(*row[1:]) != own
     return False

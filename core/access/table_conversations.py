@@ -142,10 +142,8 @@ def make(
     now = db.clock()
     is_local = parent is not None and parent.local_only and not is_of_another(parent.direct_person, direct)
     row: dict[str, Any] = {"id": db.ids.one(), "persona_id": scope.persona, "created_at": now}
-    row |= dict(zip(rules.KEY_PARTS, rules.split_key(key), strict=True)) | {
-        "conversation_key": key,
-        "parent_key": above,
-    }
+    row |= dict(zip(rules.KEY_PARTS, rules.split_key(key), strict=True))
+    row |= {"conversation_key": key, "parent_key": above}
     row |= {"is_private": rules.UNSTATED if is_unstated else rules.STATES[privacy], "local_only": int(is_local)}
     row |= {"server_id": audience.server, "server_name": server_name[:TITLE_CHARS], "title": title[:TITLE_CHARS]}
     row |= {"audience_id": audiences.find_or_make(connection, db, scope.persona, audience), "direct_person_key": direct}

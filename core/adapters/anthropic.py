@@ -38,9 +38,8 @@ def _changes(command: Callable[..., str]) -> Callable[..., str]:
         try:
             return open_values("file", **self._by).change(lambda change: command(self, change, *args))
         except RefusedError as error:
-            raise ToolError(
-                "Nothing was stored: this person's privacy setting forbids keeping anything of them."
-            ) from error
+            what = "Nothing was stored: this person's privacy setting forbids keeping anything of them."
+            raise ToolError(what) from error
 
     return run
 

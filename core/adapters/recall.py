@@ -58,10 +58,8 @@ def save_lines(lines: Iterable[tuple[str, str]], *, turn: str | None = None, **o
     options["settings"] = settings = settings_of(options)
     options["scope"] = where = defaults.scope_for(options.get("scope"), settings)
     if not where.conversation:
-        raise MessageError(
-            "The scope names no conversation, so a turn cannot be kept. Use Scope(persona, conversation=...).",
-            fields=("conversation",),
-        )
+        what = "The scope names no conversation, so a turn cannot be kept. Use Scope(persona, conversation=...)."
+        raise MessageError(what, fields=("conversation",))
     named = turn or uuid4().hex
     try:
         for place, (role, text) in enumerate(lines):

@@ -87,10 +87,8 @@ def _server_of(message: Message) -> str | None:
 def _read(update: Update | Message) -> Message:
     message = update if isinstance(update, Message) else update.effective_message
     if not isinstance(message, Message):
-        raise MessageError(
-            f"The update holds no message: {type(message).__name__}. Hand over updates with a message alone.",
-            fields=("update",),
-        )
+        what = f"The update holds no message: {type(message).__name__}. Hand over updates with a message alone."
+        raise MessageError(what, fields=("update",))
     return message
 
 

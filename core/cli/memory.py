@@ -168,7 +168,7 @@ def forget(
     if conversation is not None:
         own, server = replace(own, server=overview.choose_server(run.db, own.persona, conversation, server or "")), None
     if message is not None and (participant, memory, server) == (None, None, None):
-        _forget_message(run, own, message, conversation, dry_run=dry_run, yes=yes)
+        _forget_line(run, own, message, conversation, dry_run=dry_run, yes=yes)
         return
     given = {"participant": participant, "conversation": conversation, "memory": memory, "server": server}
     wanted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -190,9 +190,7 @@ def forget(
         raise typer.Exit(1)
 
 
-def _forget_message(
-    run: Run, scope: Scope, message: str, conversation: str | None, *, dry_run: bool, yes: bool
-) -> None:
+def _forget_line(run: Run, scope: Scope, message: str, conversation: str | None, *, dry_run: bool, yes: bool) -> None:
     from ..calls.call import Call, find_key
     from ..chat_history_cache import delete_chat_message
     from ..messages import find_named, read_lines

@@ -242,9 +242,8 @@ def participant(conversation: str | None, user: str | None) -> str | None:
     ('telegram_bot/7', None)
     """
     if user is not None and conversation is None and not all(user.partition("/")):
-        raise BadParameter(
-            f"--user {user!r} does not say on which interface. Add --conversation KEY, or write interface/id"
-        )
+        what = f"--user {user!r} does not say on which interface. Add --conversation KEY, or write interface/id"
+        raise BadParameter(what)
     if user is None or conversation is None:
         return user
     interface = conversation.split("/", 1)[0]

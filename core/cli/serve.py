@@ -86,11 +86,7 @@ def serve(
     with _open_socket(settings.admin_host, settings.admin_port, share_port=share_port) as listening:
         db = run.db  # a refusal above leaves no new file
         _print_place(settings)
-        with (
-            _run_queue(db, asked) if worker else nullcontext(),
-            suppress(KeyboardInterrupt),
-            _end_on_sigterm(),
-        ):
+        with _run_queue(db, asked) if worker else nullcontext(), suppress(KeyboardInterrupt), _end_on_sigterm():
             _warm_up(settings)
             # a garbage collection over the loaded modules would delay one request in sixty by 70 ms
             gc.collect()

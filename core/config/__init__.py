@@ -22,7 +22,7 @@ from .flag_base import Flag, ValueSource, plain
 from .flag_types import BadValueError
 from .flags import FLAGS as FLAGS
 from .flags import Settings
-from .levels import Problem, Values, flag_name, known_flag, read_entries, read_environment, read_file
+from .levels import Problem, Values, Variables, flag_name, known_flag, read_entries, read_environment, read_file
 
 __all__ = ["Problem", "Row", "Settings", "check", "load", "set_in_file", "show"]
 
@@ -31,9 +31,8 @@ GivenSettings = Settings | Mapping[str, object] | None
 
 _MAX_KEPT = 64
 _COMMENT = re.compile(r"(?<![ \t])[ \t]+#")
-_Variables = tuple[tuple[str, str], ...]
 
-_kept: dict[tuple[str, _Variables], tuple[bytes, Settings]] = {}
+_kept: dict[tuple[str, Variables], tuple[bytes, Settings]] = {}
 """Cache: (content of the file, settings made of it) by (file name, variables)."""
 
 

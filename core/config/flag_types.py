@@ -18,9 +18,7 @@ DOTS = "......"
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?")
-_SWITCH_WORDS = {
-    word: state for state, words in ((True, "1 true yes on"), (False, "0 false no off")) for word in words.split()
-}
+_SWITCH_WORDS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 

@@ -16,6 +16,7 @@ from .flag_base import Flag, ValueSource
 from .flag_types import BadValueError
 from .flags import FLAGS
 
+Variables = tuple[tuple[str, str], ...]
 CONFIG_FILE = "CONFIG_FILE"
 """Variable with the path of the configuration file."""
 
@@ -90,9 +91,7 @@ class Values:
                 self.read(FLAGS[name], text, "environment", f"environment variable {name}")
 
 
-def read_environment(
-    environ: Mapping[str, str] | None = None, found: list[Problem] | None = None
-) -> tuple[tuple[str, str], ...]:
+def read_environment(environ: Mapping[str, str] | None = None, found: list[Problem] | None = None) -> Variables:
     """Return the known variables that are set, sorted by name, with secrets read from their files."""
     environ = os.environ if environ is None else environ
     held = {name: environ[name] for name in _VARIABLES.intersection(environ)}

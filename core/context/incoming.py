@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
-from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES, check_key
+from ..access.rules import PRIVATE_TYPES, PUBLIC_CHAT_TYPES, check_key
 from ..base.hints import find_nearest
 from ..base.wire_ids import find_whole
 from ..errors import MessageError
@@ -340,7 +340,7 @@ def _read_privacy(said: Any, chat_type: str | None, notes: list[str]) -> bool | 
         return bool(said)
     if said is not None:
         notes.append("is_private is neither True nor False; the chat's type and ids decide")
-    if chat_type is not None and chat_type not in PRIVATE_CHAT_TYPES and chat_type not in PUBLIC_CHAT_TYPES:
+    if chat_type is not None and chat_type not in PRIVATE_TYPES and chat_type not in PUBLIC_CHAT_TYPES:
         notes.append("chat.type is not known; without is_private the ids decide, and then public is assumed")
     return None
 

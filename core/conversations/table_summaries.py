@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Integer, Select, and_, bindparam, delete, or_
 from ..access import table as audience_table
 from ..access import table_conversations
 from ..access.rules import AudienceKey
+from ..access.table_conversations import AudienceRow
 from ..access.view import Viewer
 from ..base.groups import group
 from ..calls.call import Call
@@ -52,18 +53,16 @@ class StoredSummary(NamedTuple):
     provenance: str = ""
 
 
-def find_place(connection: Connection, call: Call) -> table_conversations.AudienceRow | None:
+def find_place(connection: Connection, call: Call) -> AudienceRow | None:
     """Return the audience of a conversation's summary and lock it; None if the conversation was deleted."""
     if not call.scope.conversation:
         own = audience_table.find_or_make(connection, call.db, call.persona, AudienceKey("persona"))
-        return table_conversations.AudienceRow(own)
+        return AudienceRow(own)
     facts = table_conversations.find(connection, call.persona, call.scope.conversation, lock=True)
-    return None if facts is None else table_conversations.AudienceRow(facts.audience_id, facts.local_only, facts)
+    return None if facts is None else AudienceRow(facts.audience_id, facts.local_only, facts)
 
 
-def enlist_summary(
-    connection: Connection, call: Call, place: table_conversations.AudienceRow, new: NewSummary
-) -> WriteResult:
+def enlist_summary(connection: Connection, call: Call, place: AudienceRow, new: NewSummary) -> WriteResult:
     """Store a summary in place of the locked conversation's earlier one; the list keeps its newest summaries."""
     persona, most = call.persona, call.settings.max_recent_conversations
     audience_table.lock(connection, persona, place.audience_id)

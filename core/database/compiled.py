@@ -116,9 +116,7 @@ class CompiledStatement:
 
     def insert(self, connection: Connection, rows: Iterable[Sequence[Any]]) -> None:
         for part in chunks(rows, ROWS_AT_ONCE):
-            values = [
-                tuple([row[at] if process is None else process(row[at]) for at, process in self._order]) for row in part
-            ]
+            values = [tuple([row[at] if read is None else read(row[at]) for at, read in self._order]) for row in part]
             connections.execute_driver(connection, self._pieces[0], values, many=True)
 
 
@@ -185,10 +183,7 @@ class Shape(Generic[R]):
         self.number: int = number
         self.row: Callable[..., R] = row
         self._given = (row_id, fields)
-        given = [
-            each if isinstance(each, tuple) else (_KINDS.get(type(each.type), _NUMBER), each)
-            for each in fields.values()
-        ]
+        given = [c if isinstance(c, tuple) else (_KINDS.get(type(c.type), _NUMBER), c) for c in fields.values()]
         kinds = [kind for kind, _ in given]
         texts, plain = iter(range(_TEXTS)), iter(range(_TEXTS, _TEXTS + _PLAIN))
         places = [2 + next(texts if kind.is_text else plain) for kind in kinds]

@@ -193,11 +193,7 @@ tags: Table = table(
 )
 
 tag_aliases: Table = table(
-    "tag_aliases",
-    persona(),
-    *keys(alias=255, tag=255),
-    PrimaryKeyConstraint("persona_id", "alias"),
-    clustered=True,
+    "tag_aliases", persona(), *keys(alias=255, tag=255), PrimaryKeyConstraint("persona_id", "alias"), clustered=True
 )
 
 tag_links: Table = table(

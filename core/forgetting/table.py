@@ -35,9 +35,7 @@ from .table_rows import Removal
 _BY_ID = {source.table.name for source in ALL}
 """Tables that the search index covers; their rows are deleted by id, with their index rows."""
 _TABLES = {entry: metadata.tables[entry.table] for entry in REGISTRY if entry.persona}
-_PARTICIPANTS = [
-    table.c[name] for each, table in _TABLES.items() if table is not audiences for name in each.participant
-]
+_PARTICIPANTS = [table.c[key] for each, table in _TABLES.items() if table is not audiences for key in each.participant]
 _P, _K, _A = participants.c, conversations.c, audiences.c
 _NAMES = (
     (_P.display_name, _P.participant_key),

@@ -202,7 +202,5 @@ def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
     for kind, state, number in db.read(counted, {"now": db.clock()}):
         counts.setdefault(kind, {})[state] = number
-    return {
-        kind: {state: states[state] for state in rules.STATES if state in states}
-        for kind, states in sorted(counts.items())
-    }
+    in_order = sorted(counts.items())
+    return {kind: {state: states[state] for state in rules.STATES if state in states} for kind, states in in_order}

@@ -70,9 +70,8 @@ def consolidate_history(
     """
     call = open_persona_call(history_uid=history_uid, **options)
     if call.scope.conversation is None:
-        raise MessageError(
-            "history_uid is missing. Name the conversation, or pass a scope that has one.", fields=("history_uid",)
-        )
+        what = "history_uid is missing. Name the conversation, or pass a scope that has one."
+        raise MessageError(what, fields=("history_uid",))
     most = rules.window(limit_messages, call.settings.consolidation_window)
     call = replace(call, settings=replace(call.settings, consolidation_window=most))
     outcome = _run_here(call, model, CONSOLIDATION, {"reason": "consolidate_history"})
@@ -241,10 +240,8 @@ def _count_end(connection: Connection, call: Call) -> CycleResult:
 def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> list[int]:
     """Queue a consolidation unless one is waiting already; return its id in a list, or []."""
     key, payload = scope.conversation, {"reason": clean(reason)[:100]}
-    job_id = jobs_table.enqueue(
-        connection, db, scope.persona, CONSOLIDATION, conversation=key, payload=payload, once=True
-    )
-    return [] if job_id is None else [job_id]
+    job = jobs_table.enqueue(connection, db, scope.persona, CONSOLIDATION, conversation=key, payload=payload, once=True)
+    return [] if job is None else [job]
 
 
 # These operations store while they run. Repeating one is harmless: the mark of the conversation moves with the items,

@@ -112,9 +112,7 @@ def date_facts(facts: Sequence[Fact], lines: Sequence[Line]) -> list[Fact]:
     return dated
 
 
-def choose_facts(
-    lines: Sequence[Line], phrases_for: Callable[[str], Sequence[Phrases]], *, deep: bool = False
-) -> list[Fact]:
+def choose_facts(lines: Sequence[Line], phrases_for: Callable[[str], Sequence[Phrases]], *, deep: bool) -> list[Fact]:
     """Choose people's statements about themselves and their requests to remember, with the source messages."""
     facts = []
     names = name_speakers(lines) or [""] * len(lines)

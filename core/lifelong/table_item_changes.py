@@ -55,7 +55,7 @@ def edit(call: Call, seen: ReadScope, row_id: int, text: str, *, editor: str, op
         if not operator and row.kind == SAVED and len(text) > SAVED_MEMORY_CHARS:
             note = f"it has {len(text)} characters; {SAVED_MEMORY_CHARS} are allowed"
             return WriteResult(False, row_id, "too_long", notes=(note,))
-        table_sources.insert_text(connection, db, seen.persona, row_id, row.content, changed_by=editor)
+        table_sources.insert_text(connection, db, seen.persona, row_id, row.content, editor=editor)
         if row.kind == INSTRUCTION:
             topics = sorted(read_instruction(text, settings).topics)
             columns["metadata"] = {**(rows.read_object(row.metadata) or {}), "topics": topics}

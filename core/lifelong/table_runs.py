@@ -40,9 +40,7 @@ class Outcome:
         return ", ".join(dict.fromkeys(self.reasons))
 
 
-def insert_run(
-    connection: Connection, call: Call, kind: str, reason: str, outcome: Outcome, started_at: datetime
-) -> None:
+def insert_run(connection: Connection, call: Call, kind: str, reason: str, outcome: Outcome, started: datetime) -> None:
     """Record a finished run and delete old records, in the caller's transaction."""
     db, persona, now = call.db, call.persona, call.db.clock()
     row = {
@@ -55,7 +53,7 @@ def insert_run(
         "items_added": len(outcome.ids),
         "items_pruned": outcome.pruned,
         "error": outcome.reason[:500] or None,
-        "started_at": started_at,
+        "started_at": started,
         "finished_at": now,
     }
     oldest = first_of(now - timedelta(days=180))

@@ -56,9 +56,8 @@ def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
         form = "".join(char for char in fold(value) if char.isalnum())
         if _FORMS.get(form) in known:
             return _FORMS[form]
-    raise MessageError(
-        f"kind is {shown(value)}. It must be one of {', '.join(known)}.{hint_name(value, known)}", fields=("kind",)
-    )
+    what = f"kind is {shown(value)}. It must be one of {', '.join(known)}.{hint_name(value, known)}"
+    raise MessageError(what, fields=("kind",))
 
 
 def read_entry(given: object, default_kind: str) -> dict[str, Any] | None:

@@ -59,11 +59,9 @@ def close_sources(connection: Connection, persona: str, item_ids: Iterable[int])
     execute_parts(connection, update(chat_history_cache).where(*these).values(no_items=1), messages)
 
 
-def insert_text(
-    connection: Connection, db: Database, persona: str, item_id: int, text: str, *, changed_by: str
-) -> None:
+def insert_text(connection: Connection, db: Database, persona: str, item_id: int, text: str, *, editor: str) -> None:
     key = {"id": db.ids.one(), "persona_id": persona, "item_id": item_id}
-    change = {"old_text": text, "reason": "edited", "changed_by": changed_by[:100], "changed_at": db.clock()}
+    change = {"old_text": text, "reason": "edited", "changed_by": editor[:100], "changed_at": db.clock()}
     rows.insert_rows(connection, item_history, [key | change])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from sqlalchemy import Connection, select, update
@@ -105,19 +104,17 @@ def set_local_only(db: Database, scope: Scope, conversation: object, local: bool
             facts = table_conversations.ensure(connection, db, scope).facts
         if facts is None:
             return dict(counts)
-        for each in [facts, *_read_threads(connection, scope.persona, facts, local)]:
+        for each in [facts, *_threads(connection, scope.persona, facts, local)]:
             counts.update(_mark_conversation(connection, db, scope.persona, each, local, items=local or items))
         return dict(counts)
 
     return db.idempotent_transaction(work, source="conversations")
 
 
-def _read_threads(
-    connection: Connection, persona: str, parent: ConversationFacts, local: bool
-) -> Sequence[ConversationFacts]:
+def _threads(connection: Connection, persona: str, parent: ConversationFacts, local: bool) -> list[ConversationFacts]:
     """Lock and return the threads whose local_only changes with `parent`, except direct messages of another person."""
     if parent_key(parent.key) is not None:
-        return ()
+        return []
     matches = table_conversations.hold_threads(connection, persona, parent.key)
     if local:
         return [t for t in matches if not table_conversations.is_of_another(parent.direct_person, t.direct_person)]

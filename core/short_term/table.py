@@ -68,13 +68,11 @@ def write_entries(call: Call, entries: Sequence[NewEntry]) -> list[tuple[WriteRe
     in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # so that two turns lock in one order
     begun, since = call.db.ids.one(), read_since(call.settings, call.db.clock())
     return call.db.idempotent_transaction(
-        lambda connection: [_write_entry(connection, call, new, since, begun) for new in in_order], source=SOURCE
+        lambda connection: [_write(connection, call, new, since, begun) for new in in_order], source=SOURCE
     )
 
 
-def _write_entry(
-    connection: Connection, call: Call, new: NewEntry, since: Since, begun: int
-) -> tuple[WriteResult, bool]:
+def _write(connection: Connection, call: Call, new: NewEntry, since: Since, begun: int) -> tuple[WriteResult, bool]:
     db = call.db
     people = {name for item in new.items for name in (item.who, item.answers, new.scope.participant) if name}
     scope, home, silent = hold_place(connection, call, new, people)

@@ -68,9 +68,8 @@ _WANTED: dict[Kind, str] = {
 def check_key(key: object, known: tuple[str, ...] = tuple(KINDS)) -> str:
     if isinstance(key, str) and key in known:
         return key
-    raise ValueError(
-        f"{shown(key)} is no key of a message's data.{hint_name(key, known)} Known are {', '.join(known)}."
-    )
+    what = f"{shown(key)} is no key of a message's data.{hint_name(key, known)} Known are {', '.join(known)}."
+    raise ValueError(what)
 
 
 def read_value(key: str, value: object) -> Any:

@@ -66,9 +66,7 @@ class Digest:
         self.total = (self.total + int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest())) % 2**128
 
 
-def copy_database(
-    source: str, target: str, *, tokens: bool, seconds: float, progress: Progress | None = None
-) -> Copied:
+def copy_database(source: str, target: str, *, tokens: bool, seconds: float, progress: Progress | None) -> Copied:
     """See `db.copy_database`, which sets the time limit of a call in `seconds`."""
     with (
         closing(Database(find_source(source), timeout_seconds=seconds)) as old,

@@ -154,10 +154,8 @@ class Values:
             now = bindparam("now", self.now, type_=Time())
             statement = statement.where(or_(_V.expires_at.is_(None), _V.expires_at > now))
         if not viewer.sees_local_only:
-            closed = select(k.local_only).where(
-                k.persona_id == _V.persona_id, k.conversation_key == _V.conversation_key
-            )
-            statement = statement.where(func.coalesce(closed.scalar_subquery(), 0) == 0)
+            local = select(k.local_only).where(k.persona_id == _V.persona_id, k.conversation_key == _V.conversation_key)
+            statement = statement.where(func.coalesce(local.scalar_subquery(), 0) == 0)
         return statement
 
     def _read(self, statement: Select[Any]) -> list[StoredValue]:

@@ -311,9 +311,7 @@ class _File:
             at = line.at if isinstance(line, Line) else at
             yield line
 
-    def _read_message(
-        self, place: str, message: Any, room: Room, before: datetime, times: Mapping[str, datetime]
-    ) -> Read:
+    def _read_message(self, place: str, message: Any, room: Room, before: datetime, times: dict[str, datetime]) -> Read:
         form, zone = self._form, self._reading.zone
         if not isinstance(message, Mapping):
             return Fault(place, "it is no object")

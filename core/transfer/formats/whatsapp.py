@@ -31,9 +31,7 @@ AM, PM, DELETED = _WORDS["am"], _WORDS["pm"], frozenset(map(str.casefold, _WORDS
 _OMITTED = rf"[^<>\n]{{0,60}}(?:{_EITHER['omitted']})[^<>\n]{{0,60}}"
 OMITTED = re.compile(rf"(?:<{_OMITTED}>|\u200e{_OMITTED})\s*", re.IGNORECASE)
 """Placeholder of a missing file: <Media omitted> on Android; a direction mark and `image omitted` on iOS."""
-ATTACHED = re.compile(
-    rf"^(?P<name>[^\n/\\<>:]{{1,256}}\.\w{{2,5}}) \((?:{_EITHER['attached']})\)", re.IGNORECASE | re.MULTILINE
-)
+ATTACHED = re.compile(rf"(?im)^(?P<name>[^\n/\\<>:]{{1,256}}\.\w{{2,5}}) \((?:{_EITHER['attached']})\)")
 """Attachment on Android: a line begins with the file name, followed by a note that it is attached."""
 ATTACHED_HERE = re.compile(r"\u200e<\u200e?[^<>:：\n]{2,30}[:：]\s?(?P<name>[^<>\n]+)>")
 """Attachment on iOS: a direction mark, followed by <attached: name>."""

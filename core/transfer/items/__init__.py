@@ -30,11 +30,7 @@ from .storage import ItemWriter, read_kind
 
 DEFAULT_LIMIT = 1000
 NOTHING = "nothing was imported: the file holds no items"
-MEDIA_TYPES: dict[Syntax, str] = {
-    "json": "application/json",
-    "jsonl": "application/x-ndjson",
-    "yaml": "application/yaml",
-}
+MEDIA: dict[Syntax, str] = {"json": "application/json", "jsonl": "application/x-ndjson", "yaml": "application/yaml"}
 _PLACE = re.compile(r"(?P<at>[^/]{0,40})/(?P<id>\d{1,19})\Z")
 
 
@@ -46,7 +42,7 @@ class ItemExport:
         self._syntax: Syntax = syntax
         self._limit = limit
         self._max_bytes = max_bytes
-        self.media_type: str = MEDIA_TYPES[syntax]
+        self.media_type: str = MEDIA[syntax]
         self.count: int = 0
         self.next_after: str | None = None
         """Argument `after` of the next export; None if no item follows, or before the iteration ends."""
@@ -154,8 +150,8 @@ def export_items(
 
 
 def _check_syntax(fmt: str) -> None:
-    if fmt not in MEDIA_TYPES:
-        raise ValueError(f"fmt is {fmt[:40]!r}. It must be {', '.join(MEDIA_TYPES)}.")
+    if fmt not in MEDIA:
+        raise ValueError(f"fmt is {fmt[:40]!r}. It must be {', '.join(MEDIA)}.")
 
 
 def _read_place(after: str) -> ExportPosition:

@@ -86,9 +86,7 @@ class ItemWriter:
         self._row = 0
         """Number of the last row whose batch is stored."""
 
-    def write(
-        self, rows: Iterable[Row], format_name: str, progress: Progress | None = None, total: int = 0
-    ) -> ItemImport:
+    def write(self, rows: Iterable[Row], fmt: str, progress: Progress | None = None, total: int = 0) -> ItemImport:
         """Store the items of all rows in batches; `progress` is called with the number of rows done and `total`."""
         ready = self._read_rows(rows)
         while batch := list(islice(ready, BATCH)):
@@ -96,7 +94,7 @@ class ItemWriter:
             if progress:
                 progress("storing", self._rows_done, total)
         return ItemImport(
-            format=format_name,
+            format=fmt,
             imported=self._counts["stored"],
             skipped=self._counts["blank"] + self._counts["duplicate"],
             duplicates=self._counts["duplicate"],

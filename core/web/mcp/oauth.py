@@ -18,13 +18,13 @@ import json
 import re
 import secrets
 import time
-import unicodedata
 from asyncio import Future, ensure_future
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple
+from unicodedata import category
 from urllib.parse import parse_qs, urlsplit
 
 from mcp.server.auth.provider import (
@@ -141,9 +141,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         addresses = [str(each) for each in client_info.redirect_uris or ()]
         if refused := next(filter(None, map(_describe_bad_address, addresses)), ""):
             raise RegistrationError("invalid_redirect_uri", refused)
-        shown = "".join(
-            each if unicodedata.category(each)[0] not in "CZ" else " " for each in client_info.client_name or ""
-        )
+        shown = "".join(each if category(each)[0] not in "CZ" else " " for each in client_info.client_name or "")
         client_info.client_name = " ".join(shown.split())[:100] or None
         kept = client_info.model_dump(mode="json", include=KEPT, exclude_none=True)
         if len(addresses) > MOST_ADDRESSES or len(json.dumps(kept)) > MOST_CHARS:

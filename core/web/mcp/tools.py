@@ -367,9 +367,8 @@ def _or_none(result: WriteResult) -> WriteResult | None:
 
 
 def _refuse_id(row_id: int) -> WriteResult:
-    raise MessageError(
-        f"id {row_id} names nothing here. Use an id that memory_search or memory_list gave.", fields=("id",)
-    )
+    what = f"id {row_id} names nothing here. Use an id that memory_search or memory_list gave."
+    raise MessageError(what, fields=("id",))
 
 
 @_tool("Save a turn", repeats=False)

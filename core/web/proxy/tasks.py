@@ -36,7 +36,7 @@ _LIMIT = re.compile(
 )
 """Limits on the answer's form, as programs set them. People may set one or two of them."""
 _CHAT = re.compile(
-    r"\b(?:conversation|discussion|chat|session|dialogue|story|roleplay|message)\b|对话|聊天|会话|这句话", re.IGNORECASE
+    r"(?i)\b(?:conversation|discussion|chat|session|dialogue|story|roleplay|message)\b|对话|聊天|会话|这句话"
 )
 _QUOTED_CHAT = re.compile(
     r"<(?:chat_history|conversation|messages?|history)>|\bchat history\s*:|\bconversation\s*:"

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -38,12 +39,13 @@ def test_l14_the_window_is_within_20_to_500() -> None:
 
 def test_l18_sentences_worth_keeping() -> None:
     said = ["I really love rainy days.", "I feel lonely today.", "Remember that the key is under the mat.", "ok"]
-    made = choose_facts([Line(text=text, participant=ANN) for text in said], lambda said: phrases_for(said, Settings()))
+    phrases = partial(phrases_for, settings=Settings())
+    made = choose_facts([Line(text=text, participant=ANN) for text in said], phrases, deep=False)
     kinds = [("FactsAboutUser", "long_term"), ("Emotions", "session"), ("KeyFacts", "long_term")]
     assert [(fact.kind, fact.tier) for fact in made] == kinds
     refused = Line(text="My name is Jonas. Don't remember that, please.")
     for line in (Line(text="My name is Iris.", role="persona"), refused):
-        assert choose_facts([line], lambda text: phrases_for(text, Settings())) == []
+        assert choose_facts([line], phrases, deep=False) == []
 
 
 @pytest.mark.parametrize(("text", "named", "day"), [
