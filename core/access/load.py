@@ -5,24 +5,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import (
-    Integer,
-    String,
-    and_,
-    bindparam,
-    cast,
-    column,
-    exists,
-    func,
-    literal,
-    literal_column,
-    null,
-    or_,
-    select,
-    table,
-    type_coerce,
-    union,
-)  # fmt: skip
+from sqlalchemy import Integer, String, bindparam, cast, exists, func, literal, null, select, union
+from sqlalchemy.sql import and_, column, literal_column, or_, table, type_coerce
 from sqlalchemy.types import NullType
 
 from ..base.groups import group

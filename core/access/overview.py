@@ -11,15 +11,8 @@ from ..base.groups import group
 from ..database.compiled import IDS, read_parts
 from ..database.dialects import has_keyword, like_pattern
 from ..database.engine import Database
-from ..database.schema import (
-    ai_diary,
-    audiences,
-    chat_history_cache,
-    conversations,
-    memories,
-    participants,
-    privacy_levels,
-)
+from ..database.schema import audiences, conversations, participants, privacy_levels
+from ..database.sources import AI_DIARY, CHAT, MEMORIES
 from ..errors import MessageError
 from ..scope import NO_SERVER, Privacy
 from .rules import SERVER_MARK, stored_privacy
@@ -55,15 +48,6 @@ class PersonCount(NamedTuple):
     messages: int = 0
 
 
-class PlaceCount(NamedTuple):
-    """Number of messages, memories and diary entries in the audiences of one kind and server."""
-
-    kind: str
-    """Kind of the audience: persona, server, direct, saved or conversation."""
-    server: str
-    rows: int
-
-
 def list_personas(db: Database, limit: int | None = None) -> list[str]:
     """Return the personas that have rows, sorted by key."""
     chosen = select(_A.persona_id).distinct().order_by(_A.persona_id).limit(limit)
@@ -79,21 +63,21 @@ def choose_persona(db: Database, wanted: str) -> str:
     return str(rows[0][0]) if rows else next(iter(list_personas(db, 1)), wanted)
 
 
-def count_places(db: Database, persona: str) -> list[PlaceCount]:
-    """Return row counts for each kind and server of audiences, the greatest first."""
-    tables = (chat_history_cache, memories, ai_diary)
+def count_places(db: Database, persona: str) -> Counter[tuple[str, str]]:
+    """Return the number of messages, memories and diary entries for each (kind, server) of audiences."""
+    tables = [source.table for source in (CHAT, MEMORIES, AI_DIARY)]
     rows = union_all(*(select(t.c.audience_id).where(t.c.persona_id == persona) for t in tables)).subquery()
     joined = audiences.join(rows, rows.c.audience_id == _A.audience_id)
     counted = select(_A.kind, _A.server_id, func.count()).select_from(joined).where(_A.persona_id == persona)
     places = db.read(counted.group_by(_A.kind, _A.server_id), source="audiences")
-    return sorted((PlaceCount(*row) for row in places), key=lambda place: -place.rows)
+    return Counter({(kind, server): number for kind, server, number in places})
 
 
 def name_near(db: Database, persona: str, kind: str, key: str) -> str:
     """Build a sentence that calls `key` unknown and names the most similar known keys; "" if `key` is known."""
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
 
-    people = _P.participant_key, memories.c.participant_key  # a memory may be of somebody who has not spoken
+    people = _P.participant_key, MEMORIES.table.c.participant_key  # a memory may be of somebody who has not spoken
     columns = {"participant": people, "conversation": (_K.conversation_key,), "server": (_K.server_id,)}
     ids: dict[str, str] = {}
     for column in columns.get(kind, ()):
@@ -172,7 +156,7 @@ def _conversation(row: Any) -> ConversationCount:
 
 def _read_conversations(db: Database, persona: str, chosen: Select[Any]) -> list[ConversationCount]:
     shown = [_conversation(row) for row in db.read(chosen, source="conversations")]
-    messages = _count(db, persona, chat_history_cache, "interface_path", [each.key for each in shown])
+    messages = _count(db, persona, CHAT.table, "interface_path", [each.key for each in shown])
     return [each._replace(messages=messages[each.key]) for each in shown]
 
 
@@ -218,12 +202,12 @@ def _select_people(persona: str, *where: Any) -> Select[Any]:
 
 
 def _read_people(db: Database, persona: str, chosen: Select[Any]) -> list[PersonCount]:
-    m = memories.c
+    m = MEMORIES.table.c
     rows = db.read(chosen, source="participants")
     keys = [row.participant_key for row in rows]
     holds = (m.archived_at.is_(None), m.superseded_by.is_(None))
-    items = _count(db, persona, memories, "participant_key", keys, *holds)
-    messages = _count(db, persona, chat_history_cache, "participant_key", keys)
+    items = _count(db, persona, MEMORIES.table, "participant_key", keys, *holds)
+    messages = _count(db, persona, CHAT.table, "participant_key", keys)
     return [
         PersonCount(key, row.display_name or "", row.person_key, row.level or "", items[key], messages[key])
         for key, row in zip(keys, rows, strict=True)

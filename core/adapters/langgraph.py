@@ -25,21 +25,7 @@ from ..values import Change, NewValue, Path, RefusedError, StoredValue, Values, 
 from . import missing
 
 try:
-    from langgraph.store.base import (
-        BaseStore,
-        GetOp,
-        Item,
-        ListNamespacesOp,
-        Op,
-        PutOp,
-        Result,
-        SearchItem,
-        SearchOp,
-        TTLConfig,
-        get_text_at_path,
-        tokenize_path,
-        validate_op_namespace,
-    )
+    from langgraph.store import base
     from langgraph.store.memory import InMemoryStore
 except ImportError as _error:
     raise missing("langgraph", "langgraph") from _error
@@ -50,7 +36,7 @@ MAX_HITS = 200
 _KEY = re.compile(r"[\w .-]+\Z")
 
 
-class Store(BaseStore):
+class Store(base.BaseStore):
     """A LangGraph store for the values of a scope.
 
     Args:
@@ -70,15 +56,15 @@ class Store(BaseStore):
         settings: GivenSettings = None,
         scope: Scope | None = None,
         fields: Sequence[str] | None = None,
-        ttl: TTLConfig | None = None,
+        ttl: base.TTLConfig | None = None,
     ) -> None:
         super().__init__()
         opened = open_database(db) if isinstance(db, str) else db
         self._by: dict[str, Any] = {"db": opened, "settings": settings, "scope": scope}
         self._fields = None if fields is None else list(fields)
-        self.ttl_config: TTLConfig | None = ttl
+        self.ttl_config: base.TTLConfig | None = ttl
 
-    def batch(self, ops: Iterable[Op]) -> list[Result]:
+    def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run operations and return their results in order; all reads see the state before the batch's puts.
 
         Raises:
@@ -88,24 +74,24 @@ class Store(BaseStore):
         """
         listed = list(ops)
         for op in listed:
-            validate_op_namespace(op)
+            base.validate_op_namespace(op)
         values = open_values(**self._by)
-        by_path = values.find(_path(op) for op in listed if isinstance(op, GetOp))
-        results: list[Result] = []
-        puts: dict[Path, PutOp] = {}
+        by_path = values.find(_path(op) for op in listed if isinstance(op, base.GetOp))
+        results: list[base.Result] = []
+        puts: dict[Path, base.PutOp] = {}
         refreshed: list[StoredValue] = []
         for op in listed:
-            if isinstance(op, GetOp):
+            if isinstance(op, base.GetOp):
                 value = by_path.get(_path(op))
-                results.append(Item(**_fields_of(value)) if value else None)
+                results.append(base.Item(**_fields_of(value)) if value else None)
                 refreshed += [value] if value and op.refresh_ttl else []
-            elif isinstance(op, SearchOp):
+            elif isinstance(op, base.SearchOp):
                 hits = self._search(values, op)
-                results.append([SearchItem(**_fields_of(hit), score=score) for hit, score in hits])
+                results.append([base.SearchItem(**_fields_of(hit), score=score) for hit, score in hits])
                 refreshed += [hit for hit, _ in hits] if op.refresh_ttl else []
-            elif isinstance(op, ListNamespacesOp):
+            elif isinstance(op, base.ListNamespacesOp):
                 names = InMemoryStore()  # the framework's own rules of matching
-                names.batch([PutOp(namespace, "-", {}) for namespace in values.list_namespaces()])
+                names.batch([base.PutOp(namespace, "-", {}) for namespace in values.list_namespaces()])
                 results += names.batch([op])
             else:
                 puts[_path(op)] = op
@@ -115,7 +101,7 @@ class Store(BaseStore):
             self._write(values, puts)
         return results
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+    async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run LangGraph store operations as `batch` does, but in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
@@ -123,7 +109,7 @@ class Store(BaseStore):
         """Delete up to 500 expired values of the scope; return their number."""
         return open_values(**self._by).change(lambda change: change.delete_expired())
 
-    def _search(self, values: Values, op: SearchOp) -> list[tuple[StoredValue, float | None]]:
+    def _search(self, values: Values, op: base.SearchOp) -> list[tuple[StoredValue, float | None]]:
         query = (op.query or "").strip()
         for key in op.filter or {}:
             if not _KEY.match(key):
@@ -145,7 +131,7 @@ class Store(BaseStore):
             for value in rows[op.offset : op.offset + op.limit]
         ]
 
-    def _write(self, values: Values, puts: Mapping[Path, PutOp]) -> None:
+    def _write(self, values: Values, puts: Mapping[Path, base.PutOp]) -> None:
         new = [self._new_value(path, op) for path, op in puts.items() if op.value is not None]
         deleted = [path for path, op in puts.items() if op.value is None]
 
@@ -162,7 +148,7 @@ class Store(BaseStore):
         except RefusedError:
             logs.warning("value_refused", reason="privacy", values=len(new))
 
-    def _new_value(self, path: Path, op: PutOp) -> NewValue:
+    def _new_value(self, path: Path, op: base.PutOp) -> NewValue:
         try:
             value = json.dumps(op.value, ensure_ascii=True, separators=(",", ":"))
         except (TypeError, ValueError) as error:
@@ -174,14 +160,16 @@ class Store(BaseStore):
         ttl = None if op.ttl is None else max(1, math.ceil(round(op.ttl * 60, 3)))
         return NewValue(path, value, self._read_text(op), ttl)
 
-    def _read_text(self, op: PutOp) -> str:
+    def _read_text(self, op: base.PutOp) -> str:
         """Return the searchable text of a value; "" if the operation has `index=False`."""
         if op.index is False:
             return ""
         paths = self._fields if op.index is None else op.index
         if paths is None or "$" in paths:
             return "\n".join(_texts_in(op.value))
-        return "\n".join(text for path in paths for text in get_text_at_path(op.value, tokenize_path(path)) if text)
+        return "\n".join(
+            text for path in paths for text in base.get_text_at_path(op.value, base.tokenize_path(path)) if text
+        )
 
 
 def _texts_in(value: Any) -> Iterator[str]:
@@ -195,7 +183,7 @@ def _texts_in(value: Any) -> Iterator[str]:
             pending += reversed(list(item.values()) if isinstance(item, dict) else item)
 
 
-def _path(op: GetOp | PutOp) -> Path:
+def _path(op: base.GetOp | base.PutOp) -> Path:
     return (*op.namespace, str(op.key))
 
 

@@ -173,15 +173,14 @@ class Run:
 
         sentences = []
         places = overview.count_places(self.db, scope.persona)
-        private = sum(place.rows for place in places if place.kind in ("direct", "saved", "conversation"))
+        private = sum(places[place] for place in places if place[0] in ("direct", "saved", "conversation"))
         if private and scope.conversation is None:
             how = "--conversation KEY --user ID; `prompt-engine conversations` lists them"
             sentences.append(f"{output.count(private, 'row')} in private conversations: {how}")
-        for place in places:
-            rows = output.count(place.rows, "row")
-            if place.kind == "server" and place.server != scope.server:
-                where = f"server {place.server}: --server {place.server}"
-                sentences.append(f"{rows} in {where if place.server else 'no server: leave out --server'}")
+        for (kind, server), number in places.most_common():
+            if kind == "server" and server != scope.server:
+                where = f"server {server}: --server {server}" if server else "no server: leave out --server"
+                sentences.append(f"{output.count(number, 'row')} in {where}")
         output.warn(*sentences[:5])
         self.warn_of_persona(scope.persona)
 

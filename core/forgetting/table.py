@@ -12,17 +12,7 @@ from ..base.groups import group
 from ..database.compiled import chunks
 from ..database.engine import Database, RollbackError
 from ..database.registry import BY_TABLE, REGISTRY, Registered
-from ..database.schema import (
-    ai_diary,
-    audiences,
-    chat_history_cache,
-    conversations,
-    memories,
-    message_recaps,
-    participants,
-    short_term_memories,
-    user_relationships,
-)
+from ..database.schema import audiences, conversations, message_recaps, participants, user_relationships
 from ..database.schema_base import metadata
 from ..database.sources import AI_DIARY, ALL, CHAT, MEMORIES, WITHDRAWN, SourceTable
 from ..index import indexed
@@ -39,7 +29,7 @@ _PARTICIPANTS = [table.c[key] for each, table in _TABLES.items() if table is not
 _P, _K, _A = participants.c, conversations.c, audiences.c
 _NAMES = (
     (_P.display_name, _P.participant_key),
-    (chat_history_cache.c.sender_name, chat_history_cache.c.participant_key),
+    (CHAT.table.c.sender_name, CHAT.table.c.participant_key),
     (user_relationships.c.username, user_relationships.c.user_id),
     (user_relationships.c.realname, user_relationships.c.user_id),
 )
@@ -70,7 +60,7 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
 
     def delete_target(removal: Removal) -> Owner:
         if kind == "memory":
-            remove_items(removal, removal.find_values(memories.c.id, memories.c.id == int(key)))
+            remove_items(removal, removal.find_values(MEMORIES.table.c.id, MEMORIES.table.c.id == int(key)))
             return Owner()
         owner = find_owner(removal, kind, str(key))
         removal.note_gone()
@@ -153,8 +143,8 @@ def _find_owned(removal: Removal, owner: Owner, before: int | None = None) -> Ow
             owned.names.setdefault(key, set()).add(name)
         if key not in owner.conversations:
             owned.staying.setdefault(key, set()).add(row)
-    owned.items.update(row for (row,) in find_rows(removal, memories, owner, before))
-    owned.entries.update(row for (row,) in find_rows(removal, ai_diary, owner, before))
+    owned.items.update(row for (row,) in find_rows(removal, MEMORIES.table, owner, before))
+    owned.entries.update(row for (row,) in find_rows(removal, AI_DIARY.table, owner, before))
     lock_conversations(removal, owned.staying)
     return owned
 
@@ -167,7 +157,7 @@ def _delete_owned(removal: Removal, owner: Owner) -> None:
         table_quotes.clean_replies(removal, owner.person, owned.messages)
         cleaned = table_quotes.clean_diary(removal, owner.person)
         counts = short_term_table.remove_person(removal.connection, removal.persona, owner.person.keys)
-        removal.counts[short_term_memories.name] += sum(counts)
+        removal.counts[short_term_table.SOURCE] += sum(counts)
     _delete_rows(removal, owner, owned, cleaned=cleaned)
     removal.counts["privacy_levels"] += table_participants.delete_levels(removal.connection, owner.person.keys)
     rooms = owner.audiences | find_audiences(removal, "conversation", owner.conversations)
@@ -288,7 +278,7 @@ def _read_person(removal: Removal, keys: Collection[str]) -> Person:
 
 def find_entries(db: Database, persona: str, keys: Collection[str]) -> list[int]:
     """Return the diary entries that name a person with these keys, except those of chats with one other person."""
-    with db.connection(source=ai_diary.name) as connection:
+    with db.connection(source=AI_DIARY.table.name) as connection:
         removal = Removal(connection, db, persona)
         entries = table_quotes.find_entries(removal, _read_person(removal, keys))
         return [row.id for row, _, _, is_of_other in entries if not is_of_other]
@@ -344,7 +334,7 @@ def build_conditions(removal: Removal, entry: Registered, owner: Owner) -> Itera
     c = metadata.tables[entry.table].c
     by_keys: list[tuple[Iterable[str], Iterable[Any]]] = [(entry.participant, owner.person.keys)]
     by_keys.append((("audience_id",) if "audience_id" in c else (), owner.audiences))
-    if entry.table == ai_diary.name:  # the table names the parts of a conversation's key, which include no server
+    if entry.table == AI_DIARY.table.name:  # the table names the parts of a conversation's key, which include no server
         rooms = (table_conversations.find(removal.connection, removal.persona, key) for key in owner.conversations)
         yield from (table_conversations.said_in(AI_DIARY, facts) for facts in rooms if facts is not None)
     else:

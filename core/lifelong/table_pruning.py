@@ -1,12 +1,11 @@
 """Archives expired session items and old or unimportant long-term items (table memories)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, or_, select
+from sqlalchemy import Connection, and_, bindparam, or_, select
 
 from ..config.flags import PruneMode
 from ..database.engine import Database
@@ -51,16 +50,13 @@ def archive_expired(
     return [(row.id, ("expired",)) for row in _archived(db, persona, where)]
 
 
-def prunable(persona: str, now: datetime, limits: Limits) -> Any:
+def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[tuple[int, tuple[str, ...]]]:
+    now, pruned = db.clock(), []
     old = _C.timestamp <= now - timedelta(days=limits.max_age_days)
     low = _C.importance < limits.max_importance
     which = and_(old, low) if limits.mode == "all" else or_(old, low)
-    return and_(*_holds(persona), _C.tier == "long_term", _C.importance < limits.protect_importance, which)
-
-
-def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[tuple[int, tuple[str, ...]]]:
-    now, pruned = db.clock(), []
-    for row in _archived(db, persona, prunable(persona, now, limits), dry_run=dry_run):
+    where = and_(*_holds(persona), _C.tier == "long_term", _C.importance < limits.protect_importance, which)
+    for row in _archived(db, persona, where, dry_run=dry_run):
         is_old = row.timestamp is not None and now - row.timestamp >= timedelta(days=limits.max_age_days)
         is_low = float(row.importance) < limits.max_importance
         pruned.append((row.id, (*(["age"] if is_old else []), *(["importance"] if is_low else []))))
@@ -69,20 +65,15 @@ def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) 
 
 def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) -> Iterator[Any]:
     """Archive the items that match a condition in batches, and yield them; a dry run yields them without archiving."""
-    matching = select(_C.id, _C.timestamp, _C.importance).where(where).order_by(_C.id).limit(BATCH)
+    later = select(_C.id, _C.timestamp, _C.importance).where(where, _C.id > bindparam("above")).order_by(_C.id)
+    later, above = later.limit(BATCH), {"above": -1}
 
-    def archive_batch(connection: Connection, *, above: int) -> list[Any]:
-        rows = list(connection.execute(matching.where(_C.id > above).with_for_update()))
+    def archive_batch(connection: Connection) -> Sequence[Any]:
+        rows = connection.execute(later.with_for_update(), above).all()
         now, ids = db.clock(), [row.id for row in rows]
         indexed.set_columns(connection, db, MEMORIES, persona, ids, archived_at=now, updated_at=now)
         return rows
 
-    above = -1
-    while True:
-        work = partial(archive_batch, above=above)
-        later = matching.where(_C.id > above)
-        batch = db.read(later) if dry_run else db.idempotent_transaction(work, source="memories")
-        if not batch:
-            return
+    while batch := db.read(later, above) if dry_run else db.idempotent_transaction(archive_batch, source="memories"):
         yield from batch
-        above = batch[-1].id
+        above["above"] = batch[-1].id

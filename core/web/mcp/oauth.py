@@ -27,20 +27,11 @@ from typing import Any, NamedTuple
 from unicodedata import category
 from urllib.parse import parse_qs, urlsplit
 
-from mcp.server.auth.provider import (
-    AccessToken,
-    AuthorizationCode,
-    AuthorizationParams,
-    AuthorizeError,
-    OAuthAuthorizationServerProvider,
-    RefreshToken,
-    RegistrationError,
-    TokenError,
-    construct_redirect_uri,
-)
+from mcp.server.auth import provider
 from mcp.server.auth.routes import create_auth_routes, create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
-from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from mcp.shared.auth import OAuthClientInformationFull as Client
+from mcp.shared.auth import OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
@@ -73,8 +64,8 @@ _REFRESH_FORM = re.compile(r"pr_([0-9]{1,19})_([0-9a-f]{64})_([0-9a-f]{64})")
 class Asked(NamedTuple):
     """A client's request for consent."""
 
-    client: OAuthClientInformationFull
-    params: AuthorizationParams
+    client: Client
+    params: provider.AuthorizationParams
 
     @property
     def name(self) -> str:
@@ -90,12 +81,14 @@ class Asked(NamedTuple):
 class Grant(NamedTuple):
     """An authorization code, the token it is exchanged for, and the task that issues the token, if begun."""
 
-    code: AuthorizationCode
+    code: provider.AuthorizationCode
     token: shapes.AccessToken
     issued: list[Future[Any]]
 
 
-class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
+class Provider(
+    provider.OAuthAuthorizationServerProvider[provider.AuthorizationCode, provider.RefreshToken, provider.AccessToken]
+):
     def __init__(self, context: WebContext, public_url: str) -> None:
         self._context = context
         self._grants: dict[str, Grant] = {}
@@ -136,47 +129,47 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
     # Registration
 
-    async def register_client(self, client_info: OAuthClientInformationFull) -> None:
+    async def register_client(self, client_info: Client) -> None:
         """Give a client an id that contains its signed registration."""
         addresses = [str(each) for each in client_info.redirect_uris or ()]
         if refused := next(filter(None, map(_describe_bad_address, addresses)), ""):
-            raise RegistrationError("invalid_redirect_uri", refused)
+            raise provider.RegistrationError("invalid_redirect_uri", refused)
         shown = "".join(each if category(each)[0] not in "CZ" else " " for each in client_info.client_name or "")
         client_info.client_name = " ".join(shown.split())[:100] or None
         kept = client_info.model_dump(mode="json", include=KEPT, exclude_none=True)
         if len(addresses) > MOST_ADDRESSES or len(json.dumps(kept)) > MOST_CHARS:
             what = f"At most {MOST_ADDRESSES} redirect_uris and {MOST_CHARS} characters can be registered."
-            raise RegistrationError("invalid_client_metadata", what)
+            raise provider.RegistrationError("invalid_client_metadata", what)
         client_info.client_id = self._write("client", kept)
         client_info.client_secret = self._find_secret(client_info)
 
-    async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
+    async def get_client(self, client_id: str) -> Client | None:
         return self._find_client(client_id)
 
-    def _find_client(self, client_id: str) -> OAuthClientInformationFull | None:
+    def _find_client(self, client_id: str) -> Client | None:
         kept = self._read("client", client_id)
         if kept is None:
             return None
-        client = OAuthClientInformationFull.model_validate({**kept, "client_id": client_id})
+        client = Client.model_validate({**kept, "client_id": client_id})
         client.client_secret = self._find_secret(client)
         return client
 
-    def _find_secret(self, client: OAuthClientInformationFull) -> str | None:
+    def _find_secret(self, client: Client) -> str | None:
         is_public = client.token_endpoint_auth_method == "none"  # noqa: S105 - the name of a method
         return None if is_public else self._sign(f"secret {client.client_id}")
 
     # Consent
 
-    async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
+    async def authorize(self, client: Client, params: provider.AuthorizationParams) -> str:
         if params.resource is not None and not self.is_own(params.resource):
-            raise AuthorizeError("invalid_target", FOREIGN.format(self.resource))
+            raise provider.AuthorizeError("invalid_target", FOREIGN.format(self.resource))
         until = (self._context.now() + CONSENT).timestamp()
         ask = {"client": client.client_id, "params": params.model_dump(mode="json", exclude_none=True), "until": until}
         ask["id"] = secrets.token_hex(4)
         text = self._write("ask", ask)
         if len(text) > MOST_ASKED:
-            raise AuthorizeError("invalid_request", "Address and state are too long. Use shorter ones.")
-        return construct_redirect_uri(f"{self.url}{ADMIN}/page/programs", ask=text)
+            raise provider.AuthorizeError("invalid_request", "Address and state are too long. Use shorter ones.")
+        return provider.construct_redirect_uri(f"{self.url}{ADMIN}/page/programs", ask=text)
 
     def find_request(self, text: str) -> Asked | None:
         """Parse a request for consent from a signed text; None if it is forged, answered or expired."""
@@ -184,7 +177,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         if ask is None or text in self._answered or ask["until"] < self._context.now().timestamp():
             return None
         client = self._find_client(ask["client"])
-        params = AuthorizationParams.model_validate({"state": None, "scopes": None, **ask["params"]})
+        params = provider.AuthorizationParams.model_validate({"state": None, "scopes": None, **ask["params"]})
         return Asked(client, params) if client else None
 
     def take_request(self, text: str) -> bool:
@@ -195,7 +188,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     def allow(self, asked: Asked, persona: str, participant: str) -> str:
         """Return the redirect URL with a code for a token of this person."""
         client, params = asked.client, asked.params
-        code = AuthorizationCode(
+        code = provider.AuthorizationCode(
             **params.model_dump(exclude={"state", "scopes"}),
             code=secrets.token_urlsafe(32),
             scopes=params.scopes or [],
@@ -210,7 +203,9 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return self._answer(asked, error="access_denied")
 
     def _answer(self, asked: Asked, **values: str) -> str:
-        return construct_redirect_uri(str(asked.params.redirect_uri), **values, state=asked.params.state, iss=self.url)
+        return provider.construct_redirect_uri(
+            str(asked.params.redirect_uri), **values, state=asked.params.state, iss=self.url
+        )
 
     # Tokens
 
@@ -218,8 +213,8 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return resource.rstrip("/") in (self.resource, self.url)
 
     async def load_authorization_code(
-        self, client: OAuthClientInformationFull, authorization_code: str
-    ) -> AuthorizationCode | None:
+        self, client: Client, authorization_code: str
+    ) -> provider.AuthorizationCode | None:
         """Return an unused code; the SDK then compares client, redirect URL and challenge."""
         grant = self._grants.get(authorization_code)
         if grant is None or grant.code.client_id != client.client_id:
@@ -231,11 +226,11 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return grant.code
 
     async def exchange_authorization_code(
-        self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
+        self, client: Client, authorization_code: provider.AuthorizationCode
     ) -> OAuthToken:
         grant = self._grants[authorization_code.code]
         if grant.issued:
-            raise TokenError("invalid_grant", "The code was used before.")
+            raise provider.TokenError("invalid_grant", "The code was used before.")
         grant.issued.append(ensure_future(run_in_threadpool(self._issue, grant.token)))
         new = await grant.issued[0]
         return self._build_answer(client, new["id"], new["token"])
@@ -249,12 +244,12 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         logs.warning("token_used_twice", id=token.id)
         tokens.update_revoked(self._context.database(), token.persona, token.id)
 
-    async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
+    async def load_refresh_token(self, client: Client, refresh_token: str) -> provider.RefreshToken | None:
         found = await run_in_threadpool(self._find_row, client, refresh_token)
         scopes = (client.scope or "").split()
-        return RefreshToken(token=refresh_token, client_id=client.client_id, scopes=scopes) if found else None
+        return provider.RefreshToken(token=refresh_token, client_id=client.client_id, scopes=scopes) if found else None
 
-    def _find_row(self, client: OAuthClientInformationFull, text: str) -> tuple[shapes.AccessToken, bytes] | None:
+    def _find_row(self, client: Client, text: str) -> tuple[shapes.AccessToken, bytes] | None:
         """Return (access token, stored hash) that the refresh token `text` renews; None if `text` is invalid."""
         parts = _REFRESH_FORM.fullmatch(text)
         if parts is None or int(parts[1]) > shapes.MOST_ID:
@@ -272,14 +267,14 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
     async def exchange_refresh_token(
         self,
-        client: OAuthClientInformationFull,
-        refresh_token: RefreshToken,
+        client: Client,
+        refresh_token: provider.RefreshToken,
         scopes: list[str],  # noqa: ARG002 - none
     ) -> OAuthToken:
         """Return the client's next access token; its earlier tokens become invalid."""
         return await run_in_threadpool(self._renew, client, refresh_token.token)
 
-    def _renew(self, client: OAuthClientInformationFull, refresh_text: str) -> OAuthToken:
+    def _renew(self, client: Client, refresh_text: str) -> OAuthToken:
         db = self._context.database()
         row = self._find_row(client, refresh_text)
         if row is not None:
@@ -287,21 +282,21 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             if tokens.renew_token(db, row[0].id, row[1], shapes.hash_token(text), db.clock() + ACCESS):
                 return self._build_answer(client, row[0].id, text)
             self._end_family(row[0])
-        raise TokenError("invalid_grant", "The refresh token was used before, or the token was revoked.")
+        raise provider.TokenError("invalid_grant", "The refresh token was used before, or the token was revoked.")
 
-    def _build_answer(self, client: OAuthClientInformationFull, token_id: int, text: str) -> OAuthToken:
+    def _build_answer(self, client: Client, token_id: int, text: str) -> OAuthToken:
         refresh = self._write_refresh(client, token_id, shapes.hash_token(text))
         return OAuthToken(access_token=text, expires_in=int(ACCESS.total_seconds()), refresh_token=refresh)
 
-    def _write_refresh(self, client: OAuthClientInformationFull, token_id: int, token_hash: bytes) -> str:
+    def _write_refresh(self, client: Client, token_id: int, token_hash: bytes) -> str:
         known = token_hash.hex()
         return f"pr_{token_id}_{known}_{self._sign(f'refresh {token_id} {known} {client.client_id}')}"
 
-    async def load_access_token(self, token: str) -> AccessToken | None:  # noqa: ARG002
+    async def load_access_token(self, token: str) -> provider.AccessToken | None:  # noqa: ARG002
         """Return None: the guard checks the tokens of requests."""
         return None
 
-    async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
+    async def revoke_token(self, token: provider.AccessToken | provider.RefreshToken) -> None:
         """Do nothing: clients have no revocation route, and the operator revokes tokens on the admin page."""
 
     # Signed texts
