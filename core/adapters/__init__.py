@@ -11,9 +11,8 @@ from ..scope import Scope
 
 
 def missing(framework: str, extra: str) -> ImportError:
-    return ImportError(
-        f"This adapter needs {framework}, which is not installed. Run: pip install 'prompt-engine[{extra}]'"
-    )
+    what = f"This adapter needs {framework}, which is not installed. Run: pip install 'prompt-engine[{extra}]'"
+    return ImportError(what)
 
 
 def scope_on_server(server: object, scope: Scope | None, settings: GivenSettings) -> Scope:

@@ -181,9 +181,8 @@ def copy(
     run.answer(asdict(done), lambda: output.table(("table", "rows"), rows, "The source holds no rows.", right=(1,)))
     output.note("The copy is complete.")
     if done.repaired:
-        output.note(
-            f"Unreadable in the source: {output.count(done.repaired, 'value')}; `prompt-engine db check` names them."
-        )
+        values = output.count(done.repaired, "value")
+        output.note(f"Unreadable in the source: {values}; `prompt-engine db check` names them.")
 
 
 @command("db maintenance")

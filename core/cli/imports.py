@@ -14,7 +14,7 @@ from typer import Argument, BadParameter, Option
 
 from ..errors import TransferError
 from . import output
-from .run import DryRunOption, Run, ServerOption, command, read_url, refusals
+from .run import DryOption, Run, ServerOption, command, read_url, refusals
 
 if TYPE_CHECKING:
     from ..scope import Privacy, Scope
@@ -61,7 +61,7 @@ def import_(
     consolidate: bool = Option(
         False, "--consolidate", help="Queue summaries and memories for each imported conversation."
     ),
-    dry_run: DryRunOption = False,
+    dry_run: DryOption = False,
 ) -> None:
     """Import conversations or memories, each once.
 

@@ -16,17 +16,7 @@ from ..scope import Scope
 from ..shapes import Hit
 from ..text.times import iso_text
 from . import output
-from .run import (
-    ConversationOption,
-    DryRunOption,
-    LocalOption,
-    Run,
-    ServerOption,
-    UserOption,
-    command,
-    participant,
-    refusals,
-)
+from .run import ConversationOption, DryOption, LocalOption, Run, ServerOption, UserOption, command, key_of, refusals
 
 if TYPE_CHECKING:
     from ..forgetting import Forgotten
@@ -54,7 +44,7 @@ def search(
         raise BadParameter("say what to look for: TEXT, --tag or --word")
     from ..synth_core_memory import explain_search
 
-    scope = run.scope(conversation, participant(conversation, user), server, "local" if local else None)
+    scope = run.scope(conversation, key_of(conversation, user), server, "local" if local else None)
     asked: dict[str, Any] = {"limit": limit, "since": since, "until": until}
     with refusals():
         hits, report = explain_search(query=query, tags=tag, keywords=word, db=run.db, scope=scope, **asked)
@@ -130,7 +120,7 @@ def remember(
     """Store a memory. Without --conversation all conversations of the persona see it."""
     from .. import db, lifelong
 
-    scope = run.scope(conversation, participant(conversation, user), server)
+    scope = run.scope(conversation, key_of(conversation, user), server)
     similar = lifelong.find_similar_item(text, db=run.db, settings=run.settings, scope=scope)
     row_id = db.insert_memory(text, "user", "cli", tag, scope, db=run.db)
     said = f"Stored as {row_id}."
@@ -153,7 +143,7 @@ def forget(
     server: str | None = Option(
         None, metavar="ID", help="Delete a server, with its conversations and own rows; or: that of KEY."
     ),
-    dry_run: DryRunOption = False,
+    dry_run: DryOption = False,
     yes: bool = Option(False, "--yes", "-y", help="Do not ask for confirmation."),
 ) -> None:
     """Delete a person, conversation, message, memory or server.
@@ -249,7 +239,7 @@ def consolidate(run: Run) -> None:
 
 
 @command("memory prune")
-def prune(run: Run, dry_run: DryRunOption = False) -> None:
+def prune(run: Run, dry_run: DryOption = False) -> None:
     """Archive long-term items that are old, unimportant, or both.
 
     PRUNE_MAX_AGE_DAYS, PRUNE_MAX_IMPORTANCE and PRUNE_MODE set the limits. Pinned and saved items stay; archived items

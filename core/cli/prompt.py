@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from typer import Argument, Option
 
 from . import output
-from .run import ConversationOption, LocalOption, Run, ServerOption, UserOption, command, participant
+from .run import ConversationOption, LocalOption, Run, ServerOption, UserOption, command, key_of
 
 _SHOWN, _CHARS = 20, 80
 """Maximum number of memories in a list, and of characters of each."""
@@ -61,7 +61,7 @@ def _explain(run: Run, options: MessageOptions) -> tuple[Any, dict[str, Any]]:
 
 
 def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict[str, Any]]:
-    interface, _, user = (participant(given.conversation, given.user) or "").partition("/")
+    interface, _, user = (key_of(given.conversation, given.user) or "").partition("/")
     message: dict[str, Any] = {"text": sys.stdin.read() if given.text == "-" else given.text}
     if given.conversation is not None:
         message["interface_path"] = given.conversation

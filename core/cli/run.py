@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
@@ -60,7 +60,7 @@ UserOption = Annotated[
 ]
 ServerOption = Annotated[str, Option("--server", metavar="ID", help="Server (community) of the conversation.")]
 LocalOption = Annotated[bool, Option("--local", help="For a model on this machine: include rows marked local_only.")]
-DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would happen; change nothing.")]
+DryOption = Annotated[bool, Option("--dry-run", help="Show what would happen; change nothing.")]
 LogLevelOption = Annotated[
     Literal["debug", "info", "warning", "error"] | None,
     Option("--log-level", help="Least level of log lines, to stderr. Default: warning. debug may show texts."),
@@ -197,18 +197,16 @@ def command(path: str, *, without: Collection[str] = (), creates: bool = False) 
     """
 
     def add(function: _Function) -> _Function:
-        own = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.name != "run"]
+        own = [p for p in signature(function, eval_str=True).parameters.values() if p.name != "run"]
         groups = {p.name: p.annotation for p in own if hasattr(p.annotation, "_fields")}
         listed = [(p.name, p.annotation, p.default) for p in own if p.name not in groups]
         for group in groups.values():
             hints = get_type_hints(group, include_extras=True)
-            listed += [
-                (name, hints[name], group._field_defaults.get(name, inspect.Parameter.empty)) for name in group._fields
-            ]
+            listed += [(name, hints[name], group._field_defaults.get(name, Parameter.empty)) for name in group._fields]
         common = [name for name in _COMMON if name not in without]
         listed += [(name, _COMMON[name], False if name == "debug" else None) for name in common]
         parameters = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
             for name, annotation, default in listed
         ]
 
@@ -223,7 +221,7 @@ def command(path: str, *, without: Collection[str] = (), creates: bool = False) 
                 function(run, **given)
 
         called.__doc__ = function.__doc__
-        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {p.name: p.annotation for p in parameters}
         parent, _, name = path.rpartition(" ")
         _groups[parent].command(name)(called)
@@ -232,12 +230,12 @@ def command(path: str, *, without: Collection[str] = (), creates: bool = False) 
     return add
 
 
-def participant(conversation: str | None, user: str | None) -> str | None:
+def key_of(conversation: str | None, user: str | None) -> str | None:
     """Build the participant key of a user id; an id without interface gets the conversation's interface.
 
-    >>> participant("telegram_bot/42", "7"), participant("telegram_bot/42", "telegram_bot/7")
+    >>> key_of("telegram_bot/42", "7"), key_of("telegram_bot/42", "telegram_bot/7")
     ('telegram_bot/7', 'telegram_bot/7')
-    >>> participant(None, "telegram_bot/7"), participant("webui/1", None)
+    >>> key_of(None, "telegram_bot/7"), key_of("webui/1", None)
     ('telegram_bot/7', None)
     """
     if user is not None and conversation is None and not all(user.partition("/")):

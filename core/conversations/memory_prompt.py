@@ -86,10 +86,8 @@ def load_memory(**options: Unpack[CallOptions]) -> LoadedMemory:
     if not recent and not saved:
         return {"recent": [], "saved": []}
     viewer = load_viewer(call)
-    return {
-        "recent": read_recent(call, viewer) if recent else [],
-        "saved": read_saved(call.db, viewer) if saved else [],
-    }
+    conversations = read_recent(call, viewer) if recent else []
+    return {"recent": conversations, "saved": read_saved(call.db, viewer) if saved else []}
 
 
 def _switches(settings: Settings) -> tuple[bool, bool]:

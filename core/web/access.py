@@ -76,9 +76,8 @@ def read_header(headers: Mapping[str, str], name: str) -> str:
     try:
         return headers.get(name.lower(), "").encode("latin-1").decode("utf-8")
     except UnicodeError:
-        raise Refused(
-            400, f"{name} is not UTF-8. Send the header as UTF-8 bytes.", word="bad_value", fields=(name,)
-        ) from None
+        what = f"{name} is not UTF-8. Send the header as UTF-8 bytes."
+        raise Refused(400, what, word="bad_value", fields=(name,)) from None
 
 
 def is_token(given: str, token: str) -> bool:

@@ -18,18 +18,7 @@ from ..question import has_number, tells_time
 from .days import list_ranges
 from .reasons import find_fitting, weigh
 from .rows import CHAT, FOLDED_CHARS, UNKNOWN, Candidate, RankingQuery, ScoredRow
-from .weights import (
-    K1,
-    PASSAGE,
-    REPEAT,
-    REPEAT_AGAIN,
-    REPEAT_ROWS,
-    SHORT_ROW,
-    WHOLE,
-    between,
-    find_weight,
-    hold_back,
-)
+from .weights import K1, PASSAGE, REPEAT, REPEAT_AGAIN, REPEAT_ROWS, SHORT_ROW, WHOLE, between, find_weight, hold_back
 
 SPACED = 80
 """Number of best rows that lose score for better rows of their session."""

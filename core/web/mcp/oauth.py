@@ -203,9 +203,8 @@ class Provider(
         return self._answer(asked, error="access_denied")
 
     def _answer(self, asked: Asked, **values: str) -> str:
-        return provider.construct_redirect_uri(
-            str(asked.params.redirect_uri), **values, state=asked.params.state, iss=self.url
-        )
+        address, state = str(asked.params.redirect_uri), asked.params.state
+        return provider.construct_redirect_uri(address, **values, state=state, iss=self.url)
 
     # Tokens
 

@@ -110,10 +110,8 @@ def split_model(body: Mapping[str, Any]) -> tuple[str, str]:
 
 def _read_privacy(text: str) -> Privacy | None:
     if text and text not in get_args(Privacy):
-        raise _refuse_value(
-            "X-Conversation-Privacy",
-            f"X-Conversation-Privacy is {text[:40]!r}. It must be public, direct, separate or restricted.",
-        )
+        what = f"X-Conversation-Privacy is {text[:40]!r}. It must be public, direct, separate or restricted."
+        raise _refuse_value("X-Conversation-Privacy", what)
     return cast("Privacy | None", text or None)
 
 
