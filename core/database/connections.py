@@ -330,13 +330,17 @@ def _read_on_full_disk(reading: Engine, target: Target) -> None:
 
 def run_driver(connection: Connection, sql: str, values: tuple[Any, ...]) -> Sequence[Any]:
     """Return all rows of a statement run on the driver's own cursor."""
-    return execute_driver(connection, sql, values)[0]
+    return _run(connection, sql, values)[0]
 
 
 def execute_driver(
     connection: Connection, sql: str, values: Sequence[Any], *, many: bool = False
 ) -> tuple[Sequence[Any], int]:
-    """Run a statement (executemany if `many`); return (rows, number of rows changed)."""
+    """Run a write statement (executemany if `many`); return (rows, number of rows changed)."""
+    return _run(connection, sql, values, many=many)
+
+
+def _run(connection: Connection, sql: str, values: Sequence[Any], *, many: bool = False) -> tuple[Sequence[Any], int]:
     dialect, driver = connection.dialect, connection.connection
     errors: Any = dialect.loaded_dbapi
     cursor = driver.cursor()

@@ -71,7 +71,9 @@ def get_script(name: str, family: str) -> Script:
     return Script(name, "\n".join(head), values, statements)
 
 
-def run_script(db: Database, name: str, *, values: Mapping[str, Value | datetime], apply: bool = False) -> Ran:
+def run_script(
+    db: Database, name: str, *, values: Mapping[str, Value | datetime] | None = None, apply: bool = False
+) -> Ran:
     """Run a script in one transaction; return its counts and changes. Its variable `now` defaults to the present."""
     script = get_script(name, db.family)
     given = {"now": db.clock()} | dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
