@@ -50,7 +50,6 @@ FACTS = (
     _C.id, _C.conversation_key, _C.audience_id, _C.server_id, _C.is_private, _C.local_only, _C.direct_person_key,
     _C.consolidated_to, _C.stories_off,
 )  # fmt: skip
-"""Columns of `ConversationFacts`."""
 _ONE = and_(_C.persona_id == bindparam("persona"), _C.conversation_key == bindparam("conversation"))
 _FIND = select(*FACTS).where(_ONE)
 _LOCK = _FIND.with_for_update()

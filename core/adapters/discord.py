@@ -30,11 +30,13 @@ def message_of(message: discord.Message) -> dict[str, Any]:
     """
     channel, guild, path = message.channel, message.guild, conversation_of(message.channel)
     own, mentioned = getattr(guild or channel, "me", None), [each.id for each in message.mentions]
+    types = {discord.DMChannel: "private", discord.GroupChannel: "group_dm"}
+    chat_type = next((name for kind, name in types.items() if isinstance(channel, kind)), "guild")
     incoming = {
         **_read(message),
         "interface": INTERFACE,
         "interface_path": path,
-        "chat": {"id": path.split("/")[1], "type": _type_of(channel), "title": getattr(channel, "name", None)},
+        "chat": {"id": path.split("/")[1], "type": chat_type, "title": getattr(channel, "name", None)},
         "server_id": _server_of(message),
         "server_name": guild.name if guild else None,
         "is_private": _is_private(channel, guild),
@@ -89,12 +91,6 @@ def conversation_of(channel: Any) -> str:
 
 def _server_of(message: discord.Message | discord.PartialMessage) -> str | None:
     return str(message.guild.id) if message.guild else None
-
-
-def _type_of(channel: Any) -> str:
-    if isinstance(channel, discord.DMChannel):
-        return "private"
-    return "group_dm" if isinstance(channel, discord.GroupChannel) else "guild"
 
 
 def _is_private(channel: Any, guild: Any) -> bool:

@@ -166,7 +166,6 @@ class Kind(NamedTuple):
 
 KEY = Kind(False, read_text)
 _NUMBER = Kind(True, read_whole)
-"""Kind of a whole number: selected into a text column, and parsed from text."""
 _KINDS = {
     StoredText: Kind(True, read_text), Key: KEY, Time: Kind(False, read_time), JsonText: Kind(False, read_object),
     StoredBytes: Kind(False, None),

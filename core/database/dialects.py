@@ -215,7 +215,6 @@ def like_pattern(keyword_folded: str) -> str:
 
 
 def has_keyword(column: ColumnElement[str], pattern: Any) -> ColumnElement[bool]:
-    """Return the condition that a folded text contains the keyword of `like_pattern`."""
     return column.like(pattern, escape=LIKE_ESCAPE)
 
 
@@ -225,7 +224,6 @@ def as_key(text: str, family: str) -> Any:
 
 
 def insert_ignore(table: Table, family: str) -> Any:
-    """Return an INSERT that skips rows whose primary or unique key exists."""
     if family == "sqlite":
         return sqlite.insert(table).on_conflict_do_nothing()
     return mysql.insert(table).prefix_with("IGNORE")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
 from .dialects import BLOB, FLAG, HASH, ID, INTEGER, LONG_TEXT, PACKED, SMALL, Decimal, StoredText
-from .schema_base import flags, json_texts, key, keys, metadata, persona, row_id, table, times
+from .schema_base import columns, flags, json_texts, key, keys, metadata, persona, row_id, table, times
 
 NAMESPACE_BYTES = 1000
 NAME_BYTES = 512
@@ -116,13 +116,10 @@ memories: Table = table(
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     *times("timestamp"),
     Column("content", LONG_TEXT, nullable=False),
-    Column("text_folded", LONG_TEXT, nullable=True),
-    Column("response_text", LONG_TEXT, nullable=True),
-    Column("author", StoredText(100), nullable=True),
-    Column("source", StoredText(100), nullable=True),
+    *columns(LONG_TEXT, "text_folded", "response_text"),
+    *columns(StoredText(100), "author", "source"),
     *json_texts("tags"),
-    Column("scope", StoredText(50), nullable=True),
-    Column("emotion", StoredText(50), nullable=True),
+    *columns(StoredText(50), "scope", "emotion"),
     Column("intensity", INTEGER, nullable=True),
     Column("emotion_state", StoredText(50), nullable=True),
     key("tier", 10, default="long_term"),
@@ -160,10 +157,7 @@ ai_diary: Table = table(
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     Column("content", LONG_TEXT, nullable=False),
-    Column("personal_thought", LONG_TEXT, nullable=True),
-    Column("interaction_summary", LONG_TEXT, nullable=True),
-    Column("user_message", LONG_TEXT, nullable=True),
-    Column("text_folded", LONG_TEXT, nullable=True),
+    *columns(LONG_TEXT, "personal_thought", "interaction_summary", "user_message", "text_folded"),
     *json_texts("emotions", "context_tags", "involved_users"),
     *times("timestamp"),
     *keys(interface=50, chat_id=255, thread_id=255),
@@ -272,10 +266,7 @@ running_recaps: Table = table(
     key("conversation_key", 512),
     Column("version", INTEGER, nullable=False),
     Column("content", LONG_TEXT, nullable=False),
-    Column("scene_count", INTEGER, nullable=False, server_default=text("0")),
-    Column("excluded_count", INTEGER, nullable=False, server_default=text("0")),
-    Column("prev_scene_index", INTEGER, nullable=False, server_default=text("0")),
-    Column("new_scene_index", INTEGER, nullable=False, server_default=text("0")),
+    *columns(INTEGER, "scene_count", "excluded_count", "prev_scene_index", "new_scene_index", default="0"),
     key("provenance", 8, default="model"),
     *json_texts("data"),  # the scenes in the text, each with its recap's version
     *times("created_at", "deleted_at"),
@@ -307,8 +298,7 @@ item_history: Table = table(
     persona(),
     Column("item_id", ID, nullable=False),
     Column("old_text", LONG_TEXT, nullable=False),
-    Column("reason", StoredText(100), nullable=False, server_default=text("''")),
-    Column("changed_by", StoredText(100), nullable=False, server_default=text("''")),
+    *columns(StoredText(100), "reason", "changed_by", default="''"),
     *times("changed_at"),
     # for the earlier texts of an item in order
     Index("ix_item_history_item", "persona_id", "item_id", "id"),
@@ -320,8 +310,7 @@ short_term_memories: Table = table(
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     *keys(participant_key=255, channel_id=512, lineage_id=64, server_id=191),
-    Column("server_name", StoredText(200), nullable=False, server_default=text("''")),
-    Column("channel_name", StoredText(200), nullable=False, server_default=text("''")),
+    *columns(StoredText(200), "server_name", "channel_name", default="''"),
     key("parent_channel_id", 512, nullable=True),
     *flags("local_only"),
     *json_texts("messages"),
@@ -344,10 +333,8 @@ user_relationships: Table = table(
     "user_relationships",
     persona(),
     key("user_id", 255),
-    Column("username", StoredText(255), nullable=False, server_default=text("''")),
-    Column("realname", StoredText(255), nullable=False, server_default=text("''")),
-    Column("affinity", SMALL, nullable=False, server_default=text("0")),
-    Column("affinity_base", SMALL, nullable=False, server_default=text("0")),
+    *columns(StoredText(255), "username", "realname", default="''"),
+    *columns(SMALL, "affinity", "affinity_base", default="0"),
     # whole days since the last interaction at the time affinity_base was set
     Column("base_days", INTEGER, nullable=False, server_default=text("0")),
     Column("trust", SMALL, nullable=False, server_default=text("0")),
@@ -365,9 +352,7 @@ consolidation_runs: Table = table(
     persona(),
     *keys(kind=16, conversation_key=512),
     Column("reason", StoredText(100), nullable=False, server_default=text("''")),
-    Column("window_size", INTEGER, nullable=False, server_default=text("0")),
-    Column("items_added", INTEGER, nullable=False, server_default=text("0")),
-    Column("items_pruned", INTEGER, nullable=False, server_default=text("0")),
+    *columns(INTEGER, "window_size", "items_added", "items_pruned", default="0"),
     *times("started_at", "finished_at"),
     Column("error", StoredText(500), nullable=True),
     # for the latest runs
@@ -532,8 +517,7 @@ model_usage: Table = table(
     "model_usage",
     key("day", 10),  # day in UTC, such as 2026-03-10
     *keys(asker=16, model=191),  # asker: `worker`, the total of all workers, or `front_end` of the proxy
-    Column("calls", ID, nullable=False, server_default=text("0")),
-    Column("characters", ID, nullable=False, server_default=text("0")),
+    *columns(ID, "calls", "characters", default="0"),
     *times("last_at"),
     PrimaryKeyConstraint("day", "asker", "model"),
     clustered=True,

@@ -13,16 +13,22 @@ def persona() -> Column[Any]:
     return Column("persona_id", Key(64), nullable=False, server_default=text("'default'"))
 
 
+def columns(kind: Any, *names: str, default: str | None = None) -> list[Column[Any]]:
+    """Return columns of one type: nullable ones, or with `default`, a value in SQL, ones without NULL."""
+    value = None if default is None else text(default)
+    return [Column(name, kind, nullable=default is None, server_default=value) for name in names]
+
+
 def json_texts(*names: str) -> list[Column[Any]]:
-    return [Column(name, JsonText(), nullable=True) for name in names]
+    return columns(JsonText(), *names)
 
 
 def flags(*names: str) -> list[Column[Any]]:
-    return [Column(name, FLAG, nullable=False, server_default=text("0")) for name in names]
+    return columns(FLAG, *names, default="0")
 
 
 def times(*names: str) -> list[Column[Any]]:
-    return [Column(name, Time(), nullable=True) for name in names]
+    return columns(Time(), *names)
 
 
 def key(name: str, length: int, *, default: str = "", nullable: bool = False) -> Column[Any]:

@@ -320,9 +320,7 @@ def lock_conversations(removal: Removal, keys: Iterable[str]) -> None:
     removal.read_in(mine, _K.conversation_key, keys)
 
 
-def find_rows(
-    removal: Removal, table: Table, owner: Owner, before: int | None = None, *more: str
-) -> set[tuple[Any, ...]]:
+def find_rows(removal: Removal, table: Table, owner: Owner, before: int | None, *more: str) -> set[tuple[Any, ...]]:
     """Return (id, columns `more`) of an owner's rows in a table; with `before`, only of rows with smaller ids."""
     late = () if before is None else (table.c.id < before,)
     chosen = select(table.c.id, *(table.c[name] for name in more)).where(table.c.persona_id == removal.persona, *late)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MAX_ANSWER_BYTES = 10_000_000
 CONNECT_SECONDS = 10.0
 MAX_RETRY_AFTER_SECONDS = 3600.0
-AUTH_STATUSES = (401, 403)
 _ENDPOINT = "/chat/completions"
 _STATUS = re.compile("[1-5][0-9]{2}")
 
@@ -73,7 +72,7 @@ def ask_server(url: str, body: Mapping[str, Any], api_key: str, timeout_seconds:
 
 
 def name_reason(status: int | None) -> str:
-    return "auth" if status in AUTH_STATUSES else "error"
+    return "auth" if status in (401, 403) else "error"
 
 
 def _post(url: str, body: bytes, api_key: str, timeout_seconds: float) -> tuple[int, Mapping[str, str], bytes]:

@@ -20,7 +20,6 @@ from ..database.compiled import chunks
 from ..errors import ConfigError, CoreError, ModelError
 from .client import ask_server, call_timed, read_endpoint
 
-ROUTE = "/embeddings"
 _REASONS = {
     "timeout": "The embedder gave no answer in time. Make it faster, or raise LLM_TIMEOUT_SECONDS (for rows).",
     "auth": "The server of EMBEDDER refuses the key. Set EMBEDDER_API_KEY, or EMBEDDER_API_KEY_FILE to the path of "
@@ -134,7 +133,7 @@ class EndpointEmbedder:
         return self.model.strip() or "http"
 
     def check(self) -> str:
-        return read_endpoint(self.url, ROUTE, "EMBEDDER", "remove EMBEDDER to work by words alone")
+        return read_endpoint(self.url, "/embeddings", "EMBEDDER", "remove EMBEDDER to work by words alone")
 
     def embed(self, texts: Sequence[str]) -> list[Any]:
         url, vectors = self.check(), list[Any]()

@@ -152,8 +152,7 @@ class Mode:
     reads: bool
     """Whether prompts show memories."""
     saves: bool
-    """Whether a model, or the engine for it, may save things said in a conversation; hosts and people may in every
-    mode."""
+    """Whether a model, or the engine for it, may save what is said in a conversation; hosts and people always may."""
     how: Literal["tool", "before", "-"]
     """When a memory is saved. tool: when the model calls it. before: from the message, before its answer. -: never"""
 

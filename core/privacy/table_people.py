@@ -30,13 +30,11 @@ from ..short_term.table import remove_person
 _C, _P = chat_history_cache.c, participants.c
 
 
-def set_privacy(
-    db: Database, persona: str, participant: object, level: str
-) -> tuple[str, dict[str, int], dict[str, int]]:
+def set_privacy(db: Database, persona: str, named: object, level: str) -> tuple[str, dict[str, int], dict[str, int]]:
     """Set a person's privacy level; return (level that applies, counts of removed rows, counts of remaining rows)."""
     if level not in table_participants.LEVELS:
         raise MessageError(f"level is {shown(level)}. It must be none, partial or full.", fields=("level",))
-    key = full_key(participant)
+    key = full_key(named)
 
     def work(connection: Connection) -> tuple[str, dict[str, int], dict[str, int]]:
         group = hold(connection, db, persona, [key])

@@ -17,8 +17,7 @@ Reason = Literal["", "program", "excluded", "user", "thought", "system", "narrat
 role. disabled: its character is disabled in the group. short: fewer tokens than MESSAGE_LENGTH_THRESHOLD."""
 
 Provenance = Literal["model", "extract", "manual", "import"]
-"""model: written by a model. extract: chosen from the text. manual: written by a person or the host. import: from a
-file."""
+"""model: written by a model. extract: chosen from the text. manual: by a person or the host. import: from a file."""
 
 
 def check_provenance(provenance: str) -> None:

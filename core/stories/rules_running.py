@@ -16,7 +16,6 @@ class CoveredScene(NamedTuple):
 
     id: int
     last_index: int
-    """Index of the scene's last message."""
     version: int
     """Version of the scene's recap that the running recap used."""
 
@@ -43,7 +42,6 @@ class RecapPlan:
     scenes: tuple[CoveredScene, ...]
     """Scenes whose recaps are added, oldest first."""
     excluded_count: int = 0
-    """Number of newest scenes left out."""
 
     def build_version(self, text: str, provenance: str) -> Version:
         base, scenes = self.base, self.scenes

@@ -18,7 +18,6 @@ _NO_BREAK = ("", "false", "null", "none", "no")
 
 class BreakLimits(NamedTuple):
     newest: int
-    """Index of the newest message."""
     earlier: int = BEFORE_ALL
     """Index of the previous break; BEFORE_ALL without one."""
     min_length: int = 10

@@ -18,7 +18,6 @@ from ..database.schema import TABLES
 from ..errors import StoreError
 from . import inspection, migration
 
-DUMP_TOOLS = ("mariadb-dump", "mysqldump")
 CLIENTS = ("mariadb", "mysql")
 DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob", "--skip-add-locks")
 """Options of the dump tool. Restoring a dump with table locks would need the permission LOCK TABLES."""
@@ -51,7 +50,7 @@ def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
                     what = f"The user may not read {', '.join(sorted(missing))}, or they are missing"
                     raise StoreError(f"{what}. Nothing was written. Run `prompt-engine db check`.", source="")
                 with part.open("wb") as stream:
-                    _run_tool(DUMP_TOOLS, DUMP_OPTIONS, db.target, stdout=stream)
+                    _run_tool(("mariadb-dump", "mysqldump"), DUMP_OPTIONS, db.target, stdout=stream)
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"{str(target)!r} cannot be written: {reason}.", source="") from None

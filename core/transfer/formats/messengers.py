@@ -82,8 +82,6 @@ _DIRECT: dict[str, Privacy] = {"DirectTextChat": "direct", "DirectGroupTextChat"
 _MENTION = re.compile(r"<@!?(\d+)>")
 _EMOJI = re.compile(r"<a?:(\w+):\d+>")
 _EMBED = ("author.name", "title", "description", "footer.text")
-_NO_SERVER = ("", "0")
-_NO_DISCRIMINATOR = "0000"
 
 
 class Discord(_Messenger):
@@ -93,7 +91,7 @@ class Discord(_Messenger):
         """Return the channel of a file; a thread's key begins with the key of its parent channel."""
         channel, server = dict_at(self.head, "channel"), id_at(self.head, "guild.id")
         kind, key, title = text_at(channel, "type"), id_at(channel, "id") or member.stem, text_at(channel, "name")
-        if kind in _DIRECT or (server in _NO_SERVER and not kind.startswith("Guild")):
+        if kind in _DIRECT or (server in ("", "0") and not kind.startswith("Guild")):
             return Room(key, title, _DIRECT.get(kind, "direct"))
         parent = id_at(channel, "categoryId", "parentId")
         privacy: Privacy = "restricted" if kind == "GuildPrivateThread" else "public"
@@ -133,7 +131,7 @@ class Discord(_Messenger):
         name, is_bot = text_at(author, "name"), author.get("isBot") is True
         key = id_at(author, "id") or name or "deleted"
         if is_bot:
-            key = self.id_of_character(key, name, is_webhook=id_at(author, "discriminator") == _NO_DISCRIMINATOR)
+            key = self.id_of_character(key, name, is_webhook=id_at(author, "discriminator") == "0000")
         return Speaker(key, text_at(author, "nickname", "name") or "Deleted User", is_bot, handle=name)
 
 

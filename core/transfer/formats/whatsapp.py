@@ -16,16 +16,10 @@ from ..fields import build_metadata
 from ..files import Member
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
-
-def _load_words() -> dict[str, tuple[str, ...]]:
-    """Load the words that WhatsApp itself writes into exports, in many languages, by meaning."""
-    text = resources.find("prompts/exports/whatsapp.txt").read_text(encoding="utf-8")
-    parts = re.split(r"^# (\w+)$", text, flags=re.MULTILINE)
-    pairs = zip(parts[1::2], parts[2::2], strict=True)
-    return {name: tuple(word.strip() for word in words.split("|")) for name, words in pairs}
-
-
-_WORDS = _load_words()
+_PARTS = re.split(r"(?m)^# (\w+)$", resources.find("prompts/exports/whatsapp.txt").read_text(encoding="utf-8"))
+_LISTS = {name: words.split("|") for name, words in zip(_PARTS[1::2], _PARTS[2::2], strict=True)}
+_WORDS = {name: tuple(word.strip() for word in words) for name, words in _LISTS.items()}
+"""Words that WhatsApp itself writes into exports, in many languages, by meaning."""
 _EITHER = {name: "|".join(map(re.escape, words)) for name, words in _WORDS.items()}
 AM, PM, DELETED = _WORDS["am"], _WORDS["pm"], frozenset(map(str.casefold, _WORDS["deleted"]))
 _OMITTED = rf"[^<>\n]{{0,60}}(?:{_EITHER['omitted']})[^<>\n]{{0,60}}"

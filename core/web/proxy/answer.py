@@ -11,8 +11,6 @@ from .messages import read_words
 
 MAX_BYTES = 16_000_000
 """Largest answer that is stored; a larger answer is only passed on."""
-_TEXT_EVENTS = ("response.output_text.delta", "response.refusal.delta")
-_FAILURES = ("error", "response.failed")
 _ENDS = ("response.completed", "response.incomplete")
 """Types of the last event of a stream in the Responses API."""
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")  # the "\n" of a "\r" at the end may come with the next bytes
@@ -109,9 +107,9 @@ class AnswerReader:
 def read_choice(value: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the first choice of an answer or event, also of the Responses API; None without a choice."""
     kind = value.get("type")
-    if kind in _TEXT_EVENTS:
+    if kind in ("response.output_text.delta", "response.refusal.delta"):
         return {"delta": value["delta"]}
-    if kind in _FAILURES:
+    if kind in ("error", "response.failed"):
         return {"error": kind}
     if kind in _ENDS:
         return {"finish_reason": kind}
