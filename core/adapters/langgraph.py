@@ -26,6 +26,7 @@ from . import missing
 
 try:
     from langgraph.store import base
+    from langgraph.store.base import TTLConfig
     from langgraph.store.memory import InMemoryStore
 except ImportError as _error:
     raise missing("langgraph", "langgraph") from _error
@@ -56,13 +57,13 @@ class Store(base.BaseStore):
         settings: GivenSettings = None,
         scope: Scope | None = None,
         fields: Sequence[str] | None = None,
-        ttl: base.TTLConfig | None = None,
+        ttl: TTLConfig | None = None,
     ) -> None:
         super().__init__()
         opened = open_database(db) if isinstance(db, str) else db
         self._by: dict[str, Any] = {"db": opened, "settings": settings, "scope": scope}
         self._fields = None if fields is None else list(fields)
-        self.ttl_config: base.TTLConfig | None = ttl
+        self.ttl_config: TTLConfig | None = ttl
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run operations and return their results in order; all reads see the state before the batch's puts.

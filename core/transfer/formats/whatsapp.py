@@ -217,10 +217,8 @@ def _read_line(place: str, message: _Message, room: Room, order: str, reading: R
 
     text = ATTACHED_HERE.sub(note_file, ATTACHED.sub(note_file, words))
     text = clean(_SPACES.sub(" ", _MARKS.sub("", text))).strip()
-    if files and not text:
-        return Left("pictures, voice or files without a word")
     if not text:
-        return Left("blank")
+        return Left("pictures, voice or files without a word" if files else "blank")
     is_service = not name or (is_marked and not files)
     at = local.replace(tzinfo=reading.zone).astimezone(UTC)
     if at < before:  # in the hour that clocks repeat, the second time
