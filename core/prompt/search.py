@@ -101,7 +101,8 @@ def finish_search(call: PromptCall, read: searching.Ranked, drop: searching.Drop
         table = sources.BY_NUMBER[number].table.name
         report.fail(table, StoreError(str(error), source=table))
     # Rows come unordered, and servers return them in different orders.
-    report.leave_out(sorted(result.left_out, key=attrgetter("reason", "id")))
+    names = ((reason, f"{sources.BY_NUMBER[c.row.source].name}/{c.row.id}") for c, reason in result.left)
+    report.leave_out([LeftOut("memories", *each) for each in sorted(names)])
     hits = [one.hit for one in result.chosen]
     return Recalled(hits, result.chosen, _describe_gap(result), _count_matching(result), _list_best(result))
 

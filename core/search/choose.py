@@ -14,7 +14,7 @@ from ..access.rules import plain_key
 from ..database import sources
 from ..database.dialects import from_microseconds, microseconds
 from ..index.numbers import ViewRows
-from ..shapes import Hit, LeftOut
+from ..shapes import Hit
 from ..text import hits, times
 from ..text.folding import fold
 from ..text.forms.spellings import holds_tone
@@ -56,8 +56,6 @@ UNREAD_TIME = "Words of time in the question could not be read; no span of time 
 
 
 class Chosen(NamedTuple):
-    """One hit and why it was chosen."""
-
     hit: Hit
     scored: ScoredRow
     row: FoundRow
@@ -80,14 +78,6 @@ class Selection:
     In recency mode, "all" means the newest of each source.
     """
     repeated: Sequence[Repeated] = ()
-    """Texts that occur in many of the messages read."""
-
-    @property
-    def left_out(self) -> list[LeftOut]:
-        """Return the rows that were read but are no hits, in the form that the report needs."""
-        return [
-            LeftOut("memories", reason, f"{sources.BY_NUMBER[c.row.source].name}/{c.row.id}") for c, reason in self.left
-        ]
 
 
 def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
@@ -253,7 +243,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
         few = round(relevance.CONTEXT_SHARE[0] * max(FIRST_HITS, sum(not c.context for c in spaced)))
         for c in [c for c in spaced if c.context and c.reasons.get("person", 0.0) <= 0.0][few:]:
             c.tier = FILLING_LAST
-    own = [c.reasons.get("own", 0.0) for c in spaced]
+    own = [c.own for c in spaced]
     chosen = choose(spaced, limit, spaced[own.index(max(own))] if own else None)  # the best own words always stay
     return sorted([*chosen, *filling], key=lambda c: max(c.tier, FILLING - 1))[:limit]
 

@@ -80,7 +80,10 @@ def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
 
 def _list_words(query: Query, said: Sequence[str]) -> list[QueryTerm]:
     """Return the keywords and tags of a query as terms, each stem replaced by its word in the message."""
-    written = _list_written(query.text) if said else {}
+    written: dict[str, str] = {}
+    if said:  # a sentence's first word loses its capital, unless it is a name
+        written = {word if word.isascii() else fold(word): word for word in word_runs(fold_case(query.text))}
+        written |= {fold(name): name for name in inner_names(query.text)}
     tags = fold_words(query.tags)
     kinds: dict[str, Kind] = {text: "keyword and tag" if text in tags else "keyword" for text in query.keywords}
     if sources.CHAT in query.sources:
@@ -283,13 +286,6 @@ def _read_kind(kind: str, languages: tuple[str, ...]) -> tuple[Sequence[Fragment
 
 
 # Other forms and spellings
-
-
-def _list_written(text: str) -> dict[str, str]:
-    """Return the written form of each folded word of a message; a sentence's first word loses its capital."""
-    names = set(inner_names(text))
-    spelt = {word if word.isascii() else fold(word): word for word in word_runs(fold_case(text))}
-    return spelt | {fold(name): name for name in names}
 
 
 def _add_forms(query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:

@@ -5,7 +5,7 @@ the audiences that the search sees; nothing is stored.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -22,7 +22,6 @@ from ..text.languages import common_words
 from ..text.remember_phrases import ABOUT_PERSON, read_statements
 from ..text.words import list_terms
 from . import match
-from .ranking.frame import AudienceMatches
 from .ranking.rows import FoundRow
 from .resolve import Search
 from .table import read_rows, read_values
@@ -41,8 +40,6 @@ ITEM, LINE = 1.0, 0.8
 
 @dataclass(frozen=True, slots=True)
 class StatementRow:
-    """A row with a statement about a person."""
-
     row: FoundRow
     audience: int
     text: str
@@ -64,8 +61,7 @@ def read_person(search: Search, db: Database, keys: Collection[str]) -> list[Sta
         QueryTerm(anchor, "keyword", index_terms=dict.fromkeys(((WORD, word) for word in held), True))
         for anchor, held in words.items()
     )
-    asked = replace(search, terms=terms)
-    found = match.match(asked, [], every=True).audiences
+    found = match.match(replace(search, terms=terms), [], every=True).audiences
     audiences: dict[RowId, int] = {}
     for one in found:
         view = one.view
@@ -107,11 +103,3 @@ def _list_anchors(phrases: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str
             elif len(word.rstrip("*")) > 2 and word not in common_words(language):
                 found[word] = None
     return tuple(found)
-
-
-def list_keys(found: Sequence[AudienceMatches], people: Collection[str], asker: Collection[str]) -> Collection[str]:
-    """Return the participant keys of the people a question names, or of the asker if it names nobody."""
-    if not people:
-        return asker
-    views = [one.view for one in found]
-    return {view.speakers[n].key for view in views for n in view.find_speakers("name", people)} - {""}

@@ -63,8 +63,6 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The arguments of a search, checked and normalized."""
-
     tags: tuple[str, ...]
     keywords: tuple[str, ...]
     """Folded keywords."""
@@ -72,7 +70,6 @@ class Query:
     enough: int
     """If fewer rows than this match, keywords also match inside words."""
     may_fill: bool
-    """Whether to fill the hits up to the limit with messages of the people asked about."""
     ranking: str
     sources: tuple[sources.SourceTable, ...]
     exclude: Exclude
@@ -285,7 +282,6 @@ _NAME = lazy_pattern(r"(?<=[\w,] )[^\W\d_a-z][a-z]")
 
 
 def fold_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the folded words without duplicates."""
     return tuple(dict.fromkeys(map(fold, words)))
 
 

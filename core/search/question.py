@@ -23,6 +23,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from ..base.groups import group
 from ..base.patterns import lazy_pattern
 from ..base.text_caches import cache_texts
 from ..text import question_words
@@ -56,7 +57,6 @@ class Question:
     other: bool = False
     """Whether the question speaks to the persona: you, your."""
     spans: tuple[Span, ...] = ()
-    """Spans of time that the question names."""
     days: tuple[str, ...] = ()
     """Days, weeks ... of the spans: rows about them match too. For `When is ...?`: next days, ranked first."""
     moved: Mapping[tuple[int, int], Collection[str]] = field(default_factory=dict)
@@ -66,7 +66,6 @@ class Question:
     is_limited: bool = False
     """Whether rows outside the spans do not match. False if a third person is named: others may mention them later."""
     order: Literal["", "first", "last"] = ""
-    """"first" or "last" if the question asks for the first or last of something; "" if not."""
     beside: question_words.Side = ""
     """Whether the question asks what happened "before", "after" or "since" an event; "" if not."""
     wants_time: bool = False
@@ -78,7 +77,6 @@ class Question:
     is_hint: bool = False
     """Whether the spans do not exclude rows, for instance if they are part of a name or of a statement before."""
     is_present: bool = False
-    """Whether the question asks about the present."""
     languages: tuple[str, ...] = ()
     """Language of the question; if unknown, the languages given."""
 
@@ -303,9 +301,7 @@ def _list(name: str) -> frozenset[str]:
 
 class _Name(NamedTuple):
     parts: tuple[str, ...]
-    """Words of the name."""
     is_spaceless: bool
-    """Whether the name is in a script without spaces."""
     naming: tuple[tuple[str, str], ...]
     """Words of the name that identify the person without the others, each with its script."""
 
@@ -330,9 +326,7 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
     words = re.sub(r"[_\d]+", " ", " ".join(all_runs(said))).split()
     capitals = {bare(word) for word in re.findall(r"(?<=[\w,;:] )[A-Z]\w+", text)}  # not at the start of a sentence
     known = set(words)
-    by_letter: dict[str, list[str]] = {}
-    for word in words:
-        by_letter.setdefault(word[0], []).append(word)
+    by_letter = group((word[0], word) for word in words)
     padded = f" {' '.join(words)} "
     exact: dict[str, int] = {}
     near: set[str] = set()
@@ -352,9 +346,7 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
             said_so = words if script in _WITH_PREFIXES else by_letter.get(part[0], ())
             if said_so and _declined(part, script, said_so, languages):
                 near.add(name)
-    if exact:
-        return frozenset(_without_shadowed(exact, known))
-    return frozenset(near)
+    return frozenset(_without_shadowed(exact, known) if exact else near)
 
 
 def find_called(text: str, names: Collection[str], languages: Sequence[str]) -> frozenset[str]:

@@ -136,7 +136,6 @@ class Ranked:
     alone: WordScorer | None = None
     """Scorer by terms alone, used if the search has no message."""
     rows: Rows = field(default_factory=dict)
-    """Rows already read from the database."""
     newest_only: tuple[int, ...] = ()
     """Sources with too many matching rows: only the newest were compared."""
     errors: Errors = field(default_factory=dict)
@@ -181,7 +180,6 @@ def rank(current: Round, found: Matches) -> Ranked:
 
 
 def rank_best(current: Round, found: Matches) -> tuple[RankingQuery, Ranking]:
-    """Return the query of the ranking, and the ranking with the best matching rows."""
     search, question = current.search, current.question
     query, is_of_time = build_query(search, question, found), bool(question.spans or question.order)
     talk = _list_talk(tuple(query.languages)) if is_of_time else frozenset[str]()
@@ -313,8 +311,9 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
     words, people = asked_words(search.query.text), query.question.people
     if not any(asks_about_person(each, people, ABOUT) for each in (words, leave_now(words, query.languages))):
         return ranked
-    keys = profile.list_keys(found.audiences, people, query.asker)
-    worth = [(one.row, one.worth) for one in profile.read_person(search, db, keys)]
+    views = [one.view for one in found.audiences]
+    keys = {view.speakers[n].key for view in views for n in view.find_speakers("name", people)} - {""}
+    worth = [(one.row, one.worth) for one in profile.read_person(search, db, keys if people else query.asker)]
     if len(worth) < search.query.limit:
         about = replace(query, question=replace(query.question, self_person=not people, other=False))
         said = match.match(replace(search, terms=()), list_excluded(search), every=True)

@@ -88,8 +88,6 @@ def read_by_meaning(ranked: Ranked, db: Database, before: Ranked | None) -> Rank
 
 
 class _Compared(NamedTuple):
-    """Vectors of rows that were compared with the message."""
-
     part: VectorPart
     like: Floats
     """Cosine between the message and the most similar vector of each row."""
@@ -100,7 +98,6 @@ class Meanings:
     """Scaled similarity of rows to the message: 0 at the mean, 1 at STEPS standard deviations above it."""
 
     asked: Floats
-    """Vector of the message."""
     mean: float
     spread: float
     compared: Sequence[_Compared] = ()

@@ -36,19 +36,15 @@ EXACT_CHARS = 200_000
 
 @dataclass(frozen=True)
 class Search:
-    """A search before any row is read."""
-
     query: Query
     viewer: Viewer
     settings: Settings
     terms: tuple[QueryTerm, ...]
     """Terms; the id of a term is its position."""
     index: IndexState | None
-    """Index; None if it cannot be read."""
     index_error: StoreReadError | ValueError | None
     """Error reading the index, after which plain SQL predicates are used; None without an error."""
     embedder: Embedder | None = None
-    """Embedder for the message; None without an embedder."""
 
     @cached_property
     def proofs(self) -> Sequence[tuple[int, str, QueryTerm]]:

@@ -34,7 +34,6 @@ ReadWords = Callable[[str], Span | None]
 
 _SHOWN_NAMES = 20
 
-
 MOST_HITS = 200
 
 

@@ -143,7 +143,11 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
         if found.said_by == name_author("", person or "", participant or ""):
             found.said_by_key = participant or ""
         found.tags = stored_tags(tags)
-        _leave_speaker_out(found)
+        opening = f"{found.said_by}: "  # shown once, and copies without it are recognised
+        if found.said_by and found.texts[0].startswith(opening):
+            is_whole = found.digest == content_digest(found.texts[0])
+            found.texts = (found.texts[0].removeprefix(opening),)
+            found.digest = content_digest(found.texts[0]) if is_whole else found.digest
     else:
         *texts, tags = values
         found.tags = stored_tags(tags)
@@ -153,15 +157,6 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
             # The persona is the speaker, unless the entry holds only what somebody said to it.
             found.said_by, found.said_by_key = name_persona(persona), PERSONA_SENDER
     return found
-
-
-def _leave_speaker_out(row: FoundRow) -> None:
-    """Remove the speaker's name from the beginning of a text, so that it is shown once and copies are recognised."""
-    text, opening = row.texts[0], f"{row.said_by}: "
-    if row.said_by and text.startswith(opening):
-        row.texts = (text.removeprefix(opening),)
-        if row.digest == content_digest(text):  # else the text is cut
-            row.digest = content_digest(row.texts[0])
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,6 @@ Kind = Literal["keyword", "tag word", "keyword and tag", "minor", "tag"]
 message's uncommon stop word, only for ranking; tag: tag of a row.
 """
 
-
 Least = Literal["inside", "beginning", "word"]
 """inside: the letters anywhere; beginning: at the beginning of a word; word: a form of the word."""
 

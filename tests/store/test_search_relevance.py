@@ -67,7 +67,7 @@ def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(d
 
     seen = run(lambda row: "visible" if row.texts[0] == "play it" else "")
     assert [one.hit["id"] for one in seen.chosen] == other
-    assert len(seen.left_out) < 700
+    assert len(seen.left) < 700
     echoes = run(lambda row: "" if row.id in (oldest, *other) else "echo")
     assert {one.hit["id"] for one in echoes.chosen} == {oldest, *other}
 

@@ -1,10 +1,10 @@
 """Finds rows written in, or about, the times that a question names, and computes their ranking reasons."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from ...database.dialects import from_microseconds, microseconds
 from ...index.numbers import Column, Flags, Floats, Ints, ViewRows, is_among, take
 from ...index.shapes import DAY, RowId
 from ...index.visible import Postings, Visible
@@ -22,14 +22,12 @@ EVE, SOON = DAY_US, 8 * DAY_US
 AFTER_MONTH = 10 * DAY_US
 """Time after a month in which people still speak of the month; rows of this time count half."""
 _ALWAYS = 2**62
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHORT_US = 8 * DAY_US
 """Longest span of a limited question in which any row may be a hit; in longer spans, any row only if none matches."""
 MOST_OF_DAYS = 400
 """Maximum number of rows of an audience within the spans that are ranked; the longest texts are used."""
 MOST_IN_ORDER = 24
 """Maximum number of first or last rows among the matches, or in each audience if the question names nothing else."""
-
 
 NAMES_EVENT, AS_WELL = 0.5, 0.9
 """Minimum share of the question's words in a row about the event it names. The newest row with at least AS_WELL of the
@@ -50,7 +48,7 @@ def find_span_beside(audiences: Sequence[AudienceMatches], candidates: Sequence[
     step = -ROWS_BESIDE if side == "before" else ROWS_BESIDE
     edge = int(times[np.clip(times.searchsorted(event) + step, 0, len(times) - 1)])
     ends = (min(event - BESIDE, edge), event) if side == "before" else (event, max(event + BESIDE, edge + 1))
-    start, end = (_EPOCH + timedelta(microseconds=each) for each in ends)
+    start, end = map(from_microseconds, ends)
     return Span(start, None if side == "since" else end)
 
 
@@ -71,14 +69,10 @@ def find_day(day: str, view: Visible, postings: Postings, moved: Mapping[RowId, 
     return ViewRows(np.concatenate([rows[~is_among(rows, view.find_rows(moved))], added]))
 
 
-def _in_us(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
 def list_ranges(question: Question) -> list[tuple[int, int]]:
     """Return the time spans in which rows may have been said, in microseconds."""
     return [
-        (-_ALWAYS if span.start is None else _in_us(span.start), _ALWAYS if span.end is None else _in_us(span.end))
+        (microseconds(span.start) if span.start else -_ALWAYS, microseconds(span.end) if span.end else _ALWAYS)
         for span in question.spans
         if span.role == "said"
     ]

@@ -21,7 +21,6 @@ from .weights import LONG_TURNS, PASSAGE, SHORT_TURNS, saturation
 @dataclass(frozen=True, eq=False)
 class AudienceMatches:
     view: Visible
-    """All rows of the audience."""
     postings: Postings
     """Postings of the terms, only of readable rows."""
     number: int = 0
@@ -170,8 +169,6 @@ def choose_best(score: Floats, at_us: Column, most: int) -> Ints:
 
 
 class GroupHits(NamedTuple):
-    """The rows that contain a term of one group."""
-
     weight: float
     rows: MatchRows
     times: Floats
@@ -220,8 +217,6 @@ class HeldWords:
 
 
 class _Found(NamedTuple):
-    """The matching rows of one audience, and their terms."""
-
     rows: ViewRows
     words: Floats
     groups: Mapping[int, tuple[Ints, Floats]]

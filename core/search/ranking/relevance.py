@@ -39,8 +39,6 @@ AsOne = Callable[[Sequence[Sequence[Vector]]], Sequence[float]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Near:
-    """Similarities and vectors of rows from an embedder."""
-
     worth: Mapping[RowId, float]
     """Scaled similarity of each row to the question."""
     vectors: Mapping[RowId, Vector]

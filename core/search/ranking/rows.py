@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from ..terms import GroupShare, QueryTerm
 
 CHAT = SOURCES.index("chat_history")
-"""Number of the source of messages."""
 FOLDED_CHARS = 4000
 """Number of leading characters of a loaded row that are searched, if the search has no exact terms."""
 PERSONA = "persona"
-"""Role of the persona's own messages."""
 UNKNOWN = -1
 
 Kept = Literal["", "correction", "newest", "others", "person"]
@@ -52,7 +50,6 @@ class RankingQuery:
     least_context: float = LEAST_CONTEXT
     """Minimum score of the words around a row without a match; below it, the row is not shown."""
     by_words: bool = False
-    """Whether to rank rows by their words alone."""
     newest: int = 0
     """Number of newest rows about the question that get a place among the first hits."""
     has_answers: bool = True
@@ -60,7 +57,6 @@ class RankingQuery:
     shares: Mapping[IndexTerm, Sequence[GroupShare]] = field(default_factory=dict)
     """For each word and phrase of the index, the groups of terms that it matches, with factors."""
     languages: Sequence[str] = ()
-    """Languages of the question."""
     weigh_texts: Callable[[Sequence[Collection[str]]], Sequence[float]] | None = None
     """For questions about a time: how informative each text is, given its terms, 0 to 1."""
 
@@ -132,7 +128,6 @@ class Candidate:
     long: float = 0.0
     """Scale of turn length in the row's conversation, from 0 (short turns) to 1 (long turns)."""
     tag_worth: float = 0.0
-    """Score of the row's tags."""
     reasons: Mapping[str, float] = field(default_factory=dict)
     """Value of each ranking reason, by its name in WEIGHTS."""
     matched: Matched = field(default_factory=dict)

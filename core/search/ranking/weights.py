@@ -93,7 +93,6 @@ LEAST_CONTEXT, LEAST_REFERRED = 0.1, 0.25
 SHORT_TURNS, LONG_TURNS = 40.0, 100.0
 """Mean words of a turn up to which turns are short, and from which they are long."""
 
-
 PASSAGE = 60
 """Length of a passage in words."""
 WHOLE = 90
@@ -117,7 +116,6 @@ LIKE = 0.2
 
 @lru_cache(maxsize=1024)
 def find_weight(name: str, long: float) -> float:
-    """Return the weight of a ranking reason on a scale from short turns (0) to long turns (1)."""
     return between(WEIGHTS[name], long)
 
 

@@ -11,7 +11,6 @@ from ..languages import SHARING
 from ..stems import list_with_stem, script_language, stems, with_prefixes
 from .paradigms import Paradigm, read_families, read_paradigms, read_rules, to_letters
 
-_CYRILLIC = ("ru", "uk", "sr")
 _UKRAINIAN = re.compile("[іїєґ]")
 LONGEST_WORD = 40
 
@@ -36,7 +35,7 @@ def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
     if not (own := script_language(word)):
         return [code for code in languages if code not in _OF_SCRIPT]
     if own == "ru":
-        given = [code for code in languages if code in _CYRILLIC]
+        given = [code for code in languages if code in ("ru", "uk", "sr")]
         return ["uk", *given] if _UKRAINIAN.search(word) and "uk" not in given else given or [own]
     return [next((code for code in languages if code in (own, SHARING.get(own))), own)]
 
@@ -212,11 +211,8 @@ def _list_by_pattern(word: str, language: str) -> Iterator[str]:
 @lru_cache(maxsize=64)
 def _patterns(language: str) -> dict[int, list[tuple[str, str]]]:
     """Return (pattern of a word, pattern of its plural or singular) by length; digits are the root's consonants."""
-    made: dict[int, list[tuple[str, str]]] = {}
-    for one, _, other in (fold(pair).partition(":") for pair in read_rules(language).get("patterns", "").split()):
-        made.setdefault(len(one), []).append((one, other))
-        made.setdefault(len(other), []).append((other, one))
-    return made
+    listed = (fold(pair).partition(":") for pair in read_rules(language).get("patterns", "").split())
+    return group((len(a), (a, b)) for one, _, other in listed for a, b in ((one, other), (other, one)))
 
 
 def _list_longer(word: str, language: str) -> dict[str, None]:
