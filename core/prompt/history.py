@@ -9,6 +9,7 @@ from .. import hooks
 from ..access.rules import plain_key, split_key
 from ..access.table_participants import is_full, read_persons
 from ..access.view import Recent
+from ..base.groups import group
 from ..context import context as context_rules
 from ..context import table as context_table
 from ..context.context import CURRENT, RECENT
@@ -91,7 +92,9 @@ def _read_further(
     if lines.is_from_host or call.db is None or seeing.viewer is None or call.is_down:
         return None
     has_older = 0 < asked.current <= len(lines.current) and not _ends_hidden(lines.current)
-    is_cut = len(lines.recent) >= asked.recent_most or _is_cut(lines.recent, asked.recent_rows)
+    read_chats = group((entry.conversation, entry) for entry in lines.recent).values()
+    may_go_on = (len(each) >= asked.recent_rows and not _ends_hidden(each) for each in read_chats)
+    is_cut = len(lines.recent) >= asked.recent_most or any(may_go_on)
     current = asked.current * DEEPER if has_older and CURRENT not in lists.full else 0
     recent: Sequence[Recent] = ()
     if asked.recent and RECENT not in lists.full and (is_cut or len(asked.recent) < len(chats)):
@@ -112,14 +115,6 @@ def _read_further(
 def _list_chats(seeing: VisibleContext) -> list[Recent]:
     viewer = seeing.viewer
     return [c for c in seeing.chats if viewer is not None and (viewer.sees_local_only or not c.local_only)]
-
-
-def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
-    """Return whether a conversation may have more lines than the rows that were read."""
-    chats: dict[str, list[HistoryEntry]] = {}
-    for entry in entries:
-        chats.setdefault(entry.conversation, []).append(entry)
-    return any(len(each) >= rows and not _ends_hidden(each) for each in chats.values())
 
 
 def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:

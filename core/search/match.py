@@ -7,7 +7,6 @@ from operator import itemgetter
 
 import numpy as np
 
-from ..database.dialects import microseconds
 from ..index.numbers import Flags, ViewRows, is_among, take
 from ..index.shapes import DAY, PHRASE, IndexTerm, RowId
 from ..index.visible import Postings, Visible
@@ -110,12 +109,8 @@ def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> C
         tests.append(lambda rows: view.local_only[rows] == 0)
     if not view.sources.issubset(query.numbers):
         tests.append(lambda rows: np.isin(view.source[rows], query.numbers))
-    if query.since is not None:
-        since = microseconds(query.since)
-        tests.append(lambda rows: view.at_us[rows] >= since)
-    if query.until is not None:
-        until = microseconds(query.until)
-        tests.append(lambda rows: view.at_us[rows] < until)
+    if query.since or query.until:
+        tests.append(lambda rows: query.are_within(view.at_us[rows]))
     if query.exclude.conversations:
         without = [n for n, thread in enumerate(view.threads) if thread in query.exclude.conversations]
         tests.append(lambda rows: ~np.isin(view.thread[rows], without))

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..database.sources import SourceTable
 from ..errors import StoreReadError
@@ -168,12 +167,7 @@ def _list_rows(search: Search, view: Visible, keywords: Flags, tag_words: Flags,
     query, may = search.query, keywords | tag_words | tags
     may[view.gone] = False
     rows = may.nonzero()[0]
-    at_us, within = view.at_us[rows], np.ones(len(rows), bool)
-    if query.since is not None:
-        within &= at_us >= microseconds(query.since)
-    if query.until is not None:
-        within &= at_us < microseconds(query.until)
-    rows = rows[within]
+    rows = rows[query.are_within(view.at_us[rows])]
     is_tagged = np.where(view.is_chat[rows], tag_words[rows], tags[rows])
     can_match = keywords[rows] | is_tagged
     rows, is_tagged = rows[can_match], is_tagged[can_match]

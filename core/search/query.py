@@ -14,6 +14,7 @@ from ..base.patterns import lazy_pattern
 from ..base.text_caches import cache_texts
 from ..config import Settings
 from ..database import sources
+from ..database.dialects import NEVER_US, microseconds
 from ..database.rows import yes_no
 from ..shapes import HistoryEntry, now_utc
 from ..text import question_words, search_words, times
@@ -28,6 +29,7 @@ from .rules_arguments import Bound, Exclude, read_exclude, read_keywords, read_l
 
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
+    from ..index.numbers import Column, Flags
     from ..index.state import IndexState
 
 PERSON_CHARS = 120
@@ -104,6 +106,11 @@ class Query:
     def pool(self) -> int:
         """Return the number of newest matching rows taken from each source in recency mode."""
         return max(self.limit * 3, 50)
+
+    def are_within(self, at_us: Column) -> Flags:
+        """Return which of these times are `since` or later, and before `until`."""
+        end = -NEVER_US if self.until is None else microseconds(self.until)
+        return (at_us >= microseconds(self.since)) & (at_us < end)
 
     @property
     def is_empty(self) -> bool:

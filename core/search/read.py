@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base import logs
-from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..errors import ConfigError, StoreReadError
 from ..index import held_vectors
@@ -220,11 +219,7 @@ def _by_nearness(search: Search, meanings: Meanings) -> list[RowId]:
     columns = list[tuple[Floats, Column, Column, Column]]()
     for one in meanings.compared:
         row_id, source, at_us = one.part.rows
-        near = (one.like >= least) & np.isin(source, wanted)
-        if query.since is not None:
-            near &= at_us >= microseconds(query.since)
-        if query.until is not None:
-            near &= at_us < microseconds(query.until)
+        near = (one.like >= least) & np.isin(source, wanted) & query.are_within(at_us)
         columns.append((one.like[near], row_id[near], source[near], at_us[near]))
     if not columns:
         return []

@@ -130,11 +130,8 @@ def snippet_of_match(columns: Sequence[str], keywords: Sequence[str], chars: int
     return None if found is None else snippet_around(columns[found[0]], *found[1], chars)
 
 
-def diary_snippet_text(
-    content: str | None, interaction_summary: str | None, user_message: str | None, personal_thought: str | None
-) -> str:
-    """Return the text shown for a diary hit: the first of the four that is not blank; "" if all are blank."""
-    texts = (content, interaction_summary, user_message, personal_thought)
+def diary_snippet_text(*texts: str | None) -> str:
+    """Return the text shown for a diary hit: the first of its texts that is not blank; "" if all are blank."""
     return next((text for text in texts if text and not text.isspace()), "")
 
 

@@ -97,10 +97,7 @@ class FoundRow:
 
     @property
     def shown_text(self) -> str:
-        if len(self.texts) == 1:
-            return self.texts[0]
-        content, summary, message, thought = self.texts
-        return diary_snippet_text(content, summary, message, thought)
+        return self.texts[0] if len(self.texts) == 1 else diary_snippet_text(*self.texts)
 
 
 FILLING, FILLING_LAST = 3, 4
