@@ -22,7 +22,6 @@ SAME_MESSAGE = timedelta(seconds=5)
 _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 Chat = Sequence[HistoryEntry]
-"""Messages of one conversation."""
 Placed = tuple[tuple[int, datetime, int, int, int, str], HistoryEntry]
 """(sort key, message). Key: 0 (stored, no time), 1 (has a time), 2 (live, no time); time; is live; id; place; chat."""
 
@@ -101,9 +100,7 @@ class HistoryBuilder:
         )
 
     def is_replaced(self, entry: HistoryEntry) -> bool:
-        if entry.row_id is not None and entry.row_id in self.replaced_rows:
-            return True
-        return self.replacing is not None and self.replacing.takes(entry)
+        return entry.row_id in self.replaced_rows or (self.replacing is not None and self.replacing.takes(entry))
 
     def _choose_live(self) -> tuple[list[Chat], list[Chat], list[LeftOut]]:
         """Return live messages as `(this conversation, other conversations, messages left out as not visible)`."""

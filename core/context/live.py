@@ -19,7 +19,6 @@ METADATA_KEYS = frozenset(
 MAX_MESSAGES = 100_000
 """Maximum number of messages read of one conversation; an endless iterable ends here."""
 _OFF_WORDS = frozenset({"", "0", "false", "no", "off"})
-_NO_LISTS = (str, bytes, bytearray, memoryview, Mapping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,6 @@ class LiveHistory:
     notes: tuple[str, ...] = ()
     """Notes for the report on what was left out and why, without message texts."""
     private: frozenset[str] = frozenset()
-    """Conversations that a message calls private."""
 
 
 def read_line(value: Any, conversation: str, order: int) -> HistoryEntry | None:
@@ -95,7 +93,7 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
             if key == "skip_history":
                 skips_history = value.strip().lower() not in _OFF_WORDS if isinstance(value, str) else bool(value)
             continue
-        is_list = isinstance(value, Iterable) and not isinstance(value, _NO_LISTS)
+        is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping))
         if isinstance(key, bool) or not isinstance(key, (str, int)) or not is_list:
             skipped += 1
             continue

@@ -22,7 +22,8 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     shows_thoughts = s.enable_thoughts and not asked.skips_history
     if not s.enable_ai_diary or not s.diary_history_days or not (s.ai_diary_full or shows_thoughts):
         return ()
-    return (table.diary_branch(asked.message.date - timedelta(days=s.diary_history_days)),)
+    since = asked.message.date - timedelta(days=s.diary_history_days)
+    return (Branch(table.DIARY, table.select_diary, {"since": since}, "ai_diary"),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001

@@ -170,12 +170,8 @@ DIARY = Shape(
 DIARY_ROWS = 200
 
 
-def diary_branch(since: datetime) -> Branch:
-    return Branch(DIARY, _diary_entries, {"since": since}, ai_diary.name)
-
-
 @lru_cache(maxsize=2)
-def _diary_entries(family: str) -> CompiledStatement:
+def select_diary(family: str) -> CompiledStatement:
     where = [
         _D.persona_id == bindparam("persona", type_=Key(64)),
         _D.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),

@@ -20,13 +20,11 @@ from ..database.sources import SourceTable
 from ..database.stored_values import from_key
 from .shapes import RowId
 
-_V, _C = search_vector.c, counters.c
+_V, _C, _N, _G = search_vector.c, counters.c, search_vector_version.c, search_vector_gone.c
 KEPT = 1000
 """Number of latest versions of an audience for which deletions of vectors stay recorded."""
 CLEANED = 100
 """Number of versions between two clean-ups of old records of deletions."""
-_N = search_vector_version.c
-_G = search_vector_gone.c
 
 
 def mark(which: str, source: int, model_key: str) -> str:
@@ -184,7 +182,6 @@ class Batch:
     stored: Mapping[int, Reach]
     """The range to store in the database: it leaves out rows of the last minute, which are read again."""
     done: bool
-    """Whether no more rows are to be embedded."""
 
 
 def model_key(model: str) -> str:

@@ -12,8 +12,6 @@ MOST_HELD = 1000
 
 
 class Sized(Protocol):
-    """A value that the cache can hold."""
-
     @property
     def size(self) -> int:
         """Return the size in bytes."""

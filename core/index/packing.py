@@ -59,8 +59,7 @@ def pack_fresh(connection: Connection, audience: int, least: int = 1) -> int:
 def pack_entries(connection: Connection, audience: int, entries: Sequence[Entry]) -> None:
     """Write an audience's entries straight into new segments, without storing them as single rows first."""
     for some in chunks(entries, MOST_ROWS):
-        number = next_segment(connection, audience)
-        _write(connection, audience, number, *pack_rows(some))
+        _write(connection, audience, next_segment(connection, audience), *pack_rows(some))
 
 
 def next_segment(connection: Connection, audience: int) -> int:

@@ -272,8 +272,7 @@ def _read_blocks(
                 for audience, segment, term, postings in rows:
                     if segment not in segments[audience]:  # the segment was merged meanwhile
                         raise ChangedError("The search index changed while it was read.")
-                    name = term if type(term) is str else from_key(term)
-                    number = numbers.get((kind, name))
+                    number = numbers.get((kind, term if type(term) is str else from_key(term)))
                     if number is not None:
                         blocks.setdefault(audience, []).append((number, segment, postings))
     return blocks

@@ -29,9 +29,7 @@ WriteBeside = Callable[[Connection, Database, str, Sequence[tuple[int, str, Any]
 
 PART = 500
 
-
 Ready = tuple[int, NewMessage, table_conversations.AudienceRow]
-"""A row to write: id, message and audience."""
 _SAME_US = 5_000_000
 _Said = tuple[bytes, str, str]
 

@@ -10,8 +10,7 @@ from ..database.dialects import upsert
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, counters, message_recaps, scenes
 
-_C = chat_history_cache.c
-_S = scenes.c
+_C, _S = chat_history_cache.c, scenes.c
 _MARK = "story_settings"
 """Row of `counters` with the digest of the settings at the last refresh of a persona's stories."""
 SHOWN, BY_SCENES, AT_SOURCE = 0, 1, 2

@@ -36,7 +36,6 @@ _HERE = (_PERSONA, _C.interface_path == bindparam("conversation"))
 _THESE = (_PERSONA, _C.id.in_(IDS))
 _SEEN = _C.audience_id.in_(bindparam("audiences", expanding=True))
 
-
 _COLUMNS = (
     _C.id, _C.interface_path, _C.message_id, _C.audience_id, _C.timestamp, _C.edited_at, _C.role, _C.sender_id,
     _C.sender_name, _C.participant_key, _C.triggered_by, _C.hidden, _C.excluded, _C.metadata, _C.content_hash,

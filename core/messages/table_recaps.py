@@ -20,8 +20,7 @@ from ..database.sources import CHAT, open_to
 from ..jobs import table as jobs_table
 from .table_lines import FACTS, LINE, OWN, WITH_RECAP, Line, build_line
 
-_C = chat_history_cache.c
-_R = message_recaps.c
+_C, _R = chat_history_cache.c, message_recaps.c
 
 
 @dataclass(frozen=True, slots=True)

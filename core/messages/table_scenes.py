@@ -12,8 +12,7 @@ from ..database.schema import scene_recaps, scenes
 
 NAME_CHARS = 200
 
-_S = scenes.c
-_R = scene_recaps.c
+_S, _R = scenes.c, scene_recaps.c
 
 
 @dataclass(frozen=True, slots=True)

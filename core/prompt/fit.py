@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
+from ..base.groups import group
 from ..base.hints import shown
 from ..base.wire_ids import find_whole
 from ..context.context import CURRENT, INJECTED, MEMORIES, RECENT
@@ -219,10 +220,7 @@ def order_items(items: Sequence[Item], best: Sequence[int], room: int, filling: 
     chat lines; the rest.
     """
     chat = [n for n, item in enumerate(items) if item.section == CURRENT][::-1]
-    others: dict[str, list[int]] = {}
-    for n, item in enumerate(items):
-        if item.section not in (CURRENT, MEMORIES):
-            others.setdefault(item.section, []).append(n)
+    others = group((item.section, n) for n, item in enumerate(items) if item.section not in (CURRENT, MEMORIES))
     for section in NEWEST_LAST:
         others.get(section, []).reverse()
     ranks = {n: rank for rank, n in enumerate(best)}

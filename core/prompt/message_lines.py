@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ..access.rules import plain_key
+from ..base.groups import group
 from ..base.patterns import lazy_pattern
 from ..context.context import CURRENT, INJECTED, MEMORIES
 from ..context.lines import UNKNOWN, ChatLine, holds_words, mark_lines, mark_opening, name_asker, reply_note, stamp
@@ -262,9 +263,7 @@ class MessageLines:
         return "" if section == INJECTED else read_lists("titles").get(section, f"{section}:")
 
     def _write_sections(self, lines: Sequence[Line]) -> list[str]:
-        sections: dict[str, list[str]] = {}
-        for line in lines:
-            sections.setdefault(line.section, []).append(line.text)
+        sections = group((line.section, line.text) for line in lines)
         if self.matching and MEMORIES in sections:
             shown = len([line for line in lines if line.hit and not line.is_filling])
             if shown and (self.matching > shown or self.may_match_more):

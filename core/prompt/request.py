@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """The arguments of `build_json_prompt` and `build_messages`, as the caller gave them."""
-
     message: Any
     context_memory: Any = None
     interface_name: str | None = None

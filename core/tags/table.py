@@ -71,7 +71,6 @@ def add(db: Database, persona: str, tag: object) -> WriteResult:
 
 
 def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteResult:
-
     def work(connection: Connection) -> WriteResult:
         raise_version(connection, db, persona)  # first, because it locks out a second change until the end
         try:

@@ -20,8 +20,6 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 class TemplateError(ConfigError):
-    """A template cannot be used."""
-
     def __init__(
         self, template: str, reason: str, *, line: int | None = None, file: str = "", nearest: str = ""
     ) -> None:

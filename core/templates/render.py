@@ -12,7 +12,6 @@ from .files import TemplateError, version
 if TYPE_CHECKING:
     from .compiled import Kind
 
-
 _warned: set[str] = set()
 """Notes already logged, each for one version of a file: a note is logged once, but is in every report."""
 

@@ -41,8 +41,7 @@ def list_phrases(name: str, language: str) -> list[str]:
 @lru_cache(maxsize=256)
 def _phrases(name: str, language: str) -> tuple[str, ...]:
     phrases = (bare(phrase).replace("_", " ") for phrase in list_phrases(name, language))
-    padded = language not in WITHOUT_SPACES
-    return tuple(f" {phrase} " if padded else phrase for phrase in phrases)
+    return tuple(phrase if language in WITHOUT_SPACES else f" {phrase} " for phrase in phrases)
 
 
 def asked_words(text: str) -> str:

@@ -324,7 +324,6 @@ LOOKED_AT_CHARS = 2000
 Refusal = Literal["", "empty", "error_like", "shorter"]
 
 _MARKS = lazy_pattern(r"[\s*_#>\"“”«»‘`~•|()\-–—❌⚠️⛔🚫❗]+")
-_SPACE_RUNS = lazy_pattern(r"\s+")
 
 
 def judge_refusal(new: str, current: str, *, patterns: Sequence[str]) -> Refusal:
@@ -344,4 +343,4 @@ def beginning(text: str) -> str:
     """Return the beginning of a text for patterns: leading punctuation removed, one kind of space and apostrophe."""
     known = unicodedata.normalize("NFKC", clean(text[: 2 * LOOKED_AT_CHARS])).replace("’", "'").replace("＇", "'")
     marks = _MARKS.match(known)
-    return _SPACE_RUNS.sub(" ", known[marks.end() if marks else 0 :])[:LOOKED_AT_CHARS].strip()
+    return re.sub(r"\s+", " ", known[marks.end() if marks else 0 :])[:LOOKED_AT_CHARS].strip()

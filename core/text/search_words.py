@@ -24,13 +24,10 @@ _CAPITAL = lazy_pattern(r"(?<![^\W_])(?<!['’])[^\W\d_]{3,}(?![^\W_])")
 _LONGEST_RUN = 8
 _HIRAGANA = lazy_pattern("[\u3041-\u309f]")
 _HAN = lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff]")
-_LAST_WORDS = ("have", "has", "had", "go")
 FEW_WORDS = 3
 """Maximum number of words of a message that may be a query typed into a search field."""
 SHORTEST_STEM = 3
 """Minimum number of letters of a stem: a shorter one would be found inside too many words."""
-SHORTEST_HANGUL = 2
-"""Minimum number of syllables of a Korean stem: a Hangul syllable counts as two letters."""
 _SHORT = 2
 _SIGNED = lazy_pattern(r"(?<![^\W_])[a-z](?:\+\+|#)")
 """Letter that is a name with its sign: `c#`."""
@@ -39,11 +36,9 @@ _OPENS_SENTENCE = lazy_pattern(r"(?:^|[.!?:;\n])[\W_]*$")
 _LETTER_WORDS = frozenset("IAOEYUÀÉÓÈ")
 """Capital letters that are words in some language."""
 _READ_FOR_NAMES = 2_000
-_FEW = 3
 _DATE = lazy_pattern(
     r"\d{4}-\d{1,2}(?:-\d{1,2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,4} ?[年月日号號년월일]|\d{1,2}:\d{2}"
 )
-YEAR_DIGITS = 4
 _NUMBER = lazy_pattern(r"(?<![^\W_])[0-9]{1,12}(?![^\W_])")
 
 
@@ -102,7 +97,7 @@ def inner_names(said: str) -> list[str]:
     """Return the words that are capitalized as names inside a sentence: `Who is Will?`, `Polish`."""
     words = [(match.start(), match[0]) for match in _CAPITAL.finditer(said[:_READ_FOR_NAMES])]
     large = [(at, word) for at, word in words if word[0].isupper() and word[1:].islower()]
-    if len(words) > _FEW and len(large) * 2 > len(words):  # a title
+    if len(words) > 3 and len(large) * 2 > len(words):  # a title
         return []
     inside = [word for at, word in large if not _OPENS_SENTENCE.search(said, max(0, at - 8), at)]
     return [word for word in inside if word.casefold() not in small_words("polite")]
@@ -113,7 +108,7 @@ def _numbers(folded: str, languages: Sequence[str]) -> frozenset[str]:
     if not _NUMBER.search(folded):
         return frozenset()
     rest = _DATE.sub(" ", folded)
-    years = {number for number in _NUMBER.findall(rest) if len(number) == YEAR_DIGITS}
+    years = {number for number in _NUMBER.findall(rest) if len(number) == 4}
     return frozenset(years.union(_NUMBER.findall(mask_time(rest, languages))))
 
 
@@ -182,7 +177,7 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
     common = common_words(languages[0]) if languages else frozenset[str]()
     plain = [word for word in plain if bare(word) not in common and word not in small_words("about_talk")]
     if not plain and holds(said, "self", languages):
-        plain = [word for word in _LAST_WORDS if f" {word} " in said]
+        plain = [word for word in ("have", "has", "had", "go") if f" {word} " in said]
     return plain[:limit]
 
 
@@ -197,7 +192,7 @@ def search_form(word: str, languages: Sequence[str]) -> str:
     """Return the stem of a word if the word contains it, else the word."""
     form = stem(word, languages)
     own = script_language(word)
-    if len(form) < (SHORTEST_HANGUL if own == "ko" else SHORTEST_STEM):
+    if len(form) < (2 if own == "ko" else SHORTEST_STEM):  # a Hangul syllable counts as two letters
         return word
     if not own:
         return form if word.startswith(form) else word

@@ -37,18 +37,13 @@ def candidates_of(run: str, spaceless: bool, min_chars: int = MIN_CHARS) -> Sequ
         return [pair for pair in pairs(run) if not pair.isdigit()]
     word = run.strip("_")
     if not word.isascii():
-        word = _without_leading_marks(word)
+        at = 0  # a leading combining mark belongs to the character before the word, such as an emoji
+        while at < len(word) and unicodedata.category(word[at])[0] == "M":
+            at += 1
+        word = word[at:].strip("_") if at else word
         if min_chars > MIN_HANGUL and _HANGUL.search(word):
             min_chars = MIN_HANGUL
     return (word,) if len(word) >= min_chars and word and not word.isdigit() else ()
-
-
-def _without_leading_marks(word: str) -> str:
-    """Drop leading combining marks: they belong to the character before the word, such as an emoji."""
-    at = 0
-    while at < len(word) and unicodedata.category(word[at])[0] == "M":
-        at += 1
-    return word[at:].strip("_") if at else word
 
 
 def words(text: str, min_chars: int = MIN_CHARS) -> list[str]:
