@@ -185,7 +185,7 @@ class IncomingMessage:
         _check(message)
         notes = _note_unread(message)
         chat = get(message, "chat")
-        path, interface = _read_conversation(message, chat, context_memory, interface_name)
+        path, interface = _read_conversation(message, context_memory, interface_name)
         chat_id = _read_key(get(chat, "id"), "chat.id")
         sender_id = read_part(message, "sender_id")
         if sender_id is None or (isinstance(sender_id, str) and not sender_id.strip()):
@@ -300,9 +300,7 @@ def read_message_id(value: Any, field: str = "message_id") -> str | None:
     return _read_key(value, field, ID_BYTES["message_id"]) or None
 
 
-def _read_conversation(
-    message: Any, chat: Any, context_memory: Any, interface_name: str | None
-) -> tuple[str | None, str]:
+def _read_conversation(message: Any, context_memory: Any, interface_name: str | None) -> tuple[str | None, str]:
     """Return `(conversation key, interface)`; the key is the host's own, else `interface/chat.id[/thread]`."""
     interface = _read_key(interface_name, "interface") or ""
     limit = KEY_BYTES["conversation"]
@@ -310,7 +308,7 @@ def _read_conversation(
     paths = (_read_key(get(holder, "interface_path"), "interface_path", limit) for holder in holders)
     if (path := next((path for path in paths if path), None)) is not None:
         return check_key(path), interface or path.split("/", 1)[0]
-    chat_id = _read_key(get(chat, "id"), "chat.id")
+    chat_id = _read_key(get(get(message, "chat"), "id"), "chat.id")
     if not interface or not chat_id:
         return None, interface
     thread = _read_key(read_part(message, "thread"), "thread_id")

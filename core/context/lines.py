@@ -291,9 +291,8 @@ def holds_words(text: str, words: str) -> bool:
     at = text.find(words)
     while at >= 0:
         end = at + len(words)
-        if not (text[at - 1 : at].isalnum() and words[:1].isalnum()) and not (
-            text[end : end + 1].isalnum() and words[-1:].isalnum()
-        ):
+        is_behind_letters = text[at - 1 : at].isalnum() and words[:1].isalnum()
+        if not is_behind_letters and not (text[end : end + 1].isalnum() and words[-1:].isalnum()):
             return True
         at = text.find(words, at + 1)
     return False

@@ -19,6 +19,7 @@ from ..shapes import DiaryEntry, HistoryEntry
 from .live import note_reply
 
 _C, _D = chat_history_cache.c, ai_diary.c
+_PERSONA, _AUDIENCES = bindparam("persona", type_=Key(64)), bindparam("audiences", expanding=True, type_=ID)
 Guard = Callable[[str, Callable[[], Any], Any], Any]
 _OF_EACH, _NEWEST = table("of_each", column("id"), column("at")), table("newest", column("id"))
 
@@ -141,20 +142,16 @@ def _newest(family: str) -> CompiledStatement:
 @lru_cache(maxsize=2)
 def _newest_lines(family: str) -> CompiledStatement:
     lines = select(*LINES.columns).select_from(_NEWEST.join(chat_history_cache, _C.id == _NEWEST.c.id))
-    lines = lines.where(hide_from_index(_C.persona_id, family) == bindparam("persona", type_=Key(64)))
+    lines = lines.where(hide_from_index(_C.persona_id, family) == _PERSONA)
     return CompiledStatement(lines.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
 
 
 @lru_cache(maxsize=4)
 def _newest_of_chat(family: str, *, ids_only: bool = False) -> CompiledStatement:
     columns = [_C.id, _C.timestamp.label("at")] if ids_only else LINES.columns
-    where = [
-        _C.persona_id == bindparam("persona", type_=Key(64)),
-        _C.interface_path == bindparam("conversation", type_=Key(512)),
-        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-        sources.open_to(sources.CHAT),
-    ]
-    newest = select(*columns).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
+    here = (_C.persona_id == _PERSONA, _C.interface_path == bindparam("conversation", type_=Key(512)))
+    lines = select(*columns).where(*here, _C.audience_id.in_(_AUDIENCES), sources.open_to(sources.CHAT))
+    newest = lines.order_by(_C.timestamp.desc(), _C.id.desc())
     return CompiledStatement(newest.limit(bindparam("rows", type_=Integer())), family)
 
 
@@ -172,12 +169,8 @@ DIARY_ROWS = 200
 
 @lru_cache(maxsize=2)
 def select_diary(family: str) -> CompiledStatement:
-    where = [
-        _D.persona_id == bindparam("persona", type_=Key(64)),
-        _D.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-        sources.AI_DIARY.findable,
-        sources.open_to(sources.AI_DIARY),
-        _D.timestamp >= bindparam("since", type_=Time()),
-    ]
-    newest = select(*DIARY.columns).where(*where).order_by(_D.timestamp.desc(), _D.id.desc())
+    seen = (_D.persona_id == _PERSONA, _D.audience_id.in_(_AUDIENCES), sources.open_to(sources.AI_DIARY))
+    since = _D.timestamp >= bindparam("since", type_=Time())
+    entries = select(*DIARY.columns).where(*seen, sources.AI_DIARY.findable, since)
+    newest = entries.order_by(_D.timestamp.desc(), _D.id.desc())
     return CompiledStatement(newest.limit(DIARY_ROWS), family)

@@ -183,8 +183,6 @@ def _merged(parts: Iterable[VectorPart]) -> list[VectorPart]:
     return made
 
 
-_SINCE = select(_V.source, _V.row_id, _V.at_us, _V.stamp, _V.vector).where(
-    _V.audience_id == bindparam("audience", type_=ID),
-    _V.model == bindparam("model", type_=Key(100)),
-    _V.stamp > bindparam("since", type_=ID),
-)
+_OWN = (_V.audience_id == bindparam("audience", type_=ID), _V.model == bindparam("model", type_=Key(100)))
+_SINCE = select(_V.source, _V.row_id, _V.at_us, _V.stamp, _V.vector)
+_SINCE = _SINCE.where(*_OWN, _V.stamp > bindparam("since", type_=ID))

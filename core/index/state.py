@@ -32,6 +32,7 @@ from .visible import Block, Postings, Visible, add_fresh, build_table
 READ_AGAIN = 3
 """Maximum number of attempts to load the index if it changes meanwhile."""
 _SEGMENT, _FRESH, _GONE = range(3)
+_AUDIENCES = bindparam("audiences", expanding=True, type_=ID)
 T = TypeVar("T")
 
 
@@ -193,7 +194,6 @@ def _read_states(db: Database, audiences: Sequence[int]) -> dict[int, AudienceSt
 @lru_cache(maxsize=2)
 def _state_parts(family: str) -> tuple[CompiledStatement, ...]:
     s, f, g = search_segment.c, search_fresh.c, search_gone.c
-    seen = bindparam("audiences", expanding=True, type_=ID)
     columns = {
         _SEGMENT: (s.audience_id, s.segment_id, s.stamp, null()),
         _FRESH: (f.audience_id, f.source, f.row_id, f.digest),
@@ -202,7 +202,7 @@ def _state_parts(family: str) -> tuple[CompiledStatement, ...]:
     parts = []
     for kind, own in columns.items():
         labelled = (c.label(f"c{n}") for n, c in enumerate((literal_column(str(kind), Integer()), *own)))
-        part = select(*labelled).where(own[0].in_(seen))
+        part = select(*labelled).where(own[0].in_(_AUDIENCES))
         if kind == _SEGMENT:
             part = part.where(s.segment_id > literal_column("0", Integer()))
         parts.append(CompiledStatement(part, family))
@@ -224,9 +224,8 @@ def _read_column(db: Database, name: str, segments: Sequence[Segment]) -> dict[S
 @lru_cache(maxsize=4)
 def _column_part(name: str, family: str) -> CompiledStatement:
     s = search_segment.c
-    of_audiences = s.audience_id.in_(bindparam("audiences", expanding=True, type_=ID))
-    stamped = s.stamp.in_(bindparam("stamps", expanding=True, type_=ID))
-    return CompiledStatement(select(s.audience_id, s.segment_id, s[name]).where(of_audiences, stamped), family)
+    seen, stamped = s.audience_id.in_(_AUDIENCES), s.stamp.in_(bindparam("stamps", expanding=True, type_=ID))
+    return CompiledStatement(select(s.audience_id, s.segment_id, s[name]).where(seen, stamped), family)
 
 
 def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> dict[tuple[int, int, int], Entry | None]:
@@ -247,7 +246,7 @@ def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> dict[tu
 def _fresh_part(family: str) -> CompiledStatement:
     f = search_fresh.c
     these = (
-        f.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        f.audience_id.in_(_AUDIENCES),
         f.source.in_(bindparam("sources", expanding=True, type_=Integer())),
         f.row_id.in_(bindparam("ids", expanding=True, type_=ID)),
     )
@@ -282,9 +281,8 @@ def _read_blocks(
 def _blocks_part(family: str) -> CompiledStatement:
     s, b = search_segment.c, search_block.c
     keys = bindparam("keys", expanding=True, type_=Key(255))
-    of_segment = and_(
-        b.segment_id == s.segment_id, b.audience_id == s.audience_id, b.kind == bindparam("kind", type_=Integer())
-    )
+    of_kind = b.kind == bindparam("kind", type_=Integer())
+    of_segment = and_(b.segment_id == s.segment_id, b.audience_id == s.audience_id, of_kind)
     joined: FromClause = search_segment
     asked: ColumnElement[bool] = b.term.in_(keys)
     if family != "sqlite":  # given a list, MySQL and MariaDB read all words of a segment and compare
@@ -293,5 +291,5 @@ def _blocks_part(family: str) -> CompiledStatement:
     columns = (b.audience_id, b.segment_id, type_coerce(b.term, NullType()), type_coerce(b.postings, NullType()))
     chosen = select(*columns).select_from(joined.join(search_block, and_(of_segment, asked)))
     # No condition on the segment number: SQLite would scan all later blocks. Segment 0 has no blocks.
-    chosen = chosen.where(s.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)))
+    chosen = chosen.where(s.audience_id.in_(_AUDIENCES))
     return CompiledStatement(chosen.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)

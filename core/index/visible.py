@@ -329,9 +329,8 @@ class Visible(Rows):
     @cached_property
     def source_sums(self) -> Ints:
         """Return the number of rows and the number of words of each source, without removed rows."""
-        fresh, gone = (
-            count_rows(self.source[at], self.words[at], len(SOURCES)) for at in (self.offsets.fresh, self.gone)
-        )
+        parts = (self.offsets.fresh, self.gone)
+        fresh, gone = (count_rows(self.source[at], self.words[at], len(SOURCES)) for at in parts)
         return self.table.source_sums + fresh - gone
 
     @cached_property
@@ -416,11 +415,5 @@ def add_fresh(audience: int, table: Table, entries: Sequence[Entry], gone: Mappi
         own["thread"] = np.array([thread_number[thread] for thread in fresh.threads])[fresh.thread]
         own["speaker"] = np.array([speaker_number[who] for who in fresh.speakers])[fresh.speaker]
         view_columns = {name: offsets.insert(packed, own[name]) for name, packed in view_columns.items()}
-    return Visible(
-        **vars(as_rows(view_columns, threads, speakers)),
-        audience=audience,
-        table=table,
-        thread_number=thread_number,
-        offsets=offsets,
-        gone=offsets.to_view(table.find_gone(gone)),
-    )
+    rows, removed = vars(as_rows(view_columns, threads, speakers)), offsets.to_view(table.find_gone(gone))
+    return Visible(**rows, audience=audience, table=table, thread_number=thread_number, offsets=offsets, gone=removed)

@@ -84,8 +84,8 @@ def insert_message(
             raise RollbackError(WriteResult(False, None, "privacy", notes=(*new.notes, FORGOTTEN)))
         if also is not None:
             also(connection)
-        if queues:
-            table_recaps.queue_operations(connection, db, own.persona, new.conversation, own_id, new.role)
+        if queues and new.role in table_recaps.SAID:
+            table_recaps.queue_operations(connection, db, own.persona, new.conversation, own_id)
         return WriteResult(True, own_id, notes=new.notes)
 
     confirm = rows.check_stored(chat_history_cache, scope.persona, tried)
@@ -150,16 +150,14 @@ def _facts(family: str) -> CompiledStatement:
     shown = select(people.c.display_name).where(people.c.persona_id == persona, people.c.participant_key == participant)
     here = and_(_C.persona_id == persona, _C.interface_path == bindparam("conversation", type_=Key(512)))
     same_id = select(_C.id).where(here, _C.message_id == bindparam("message_id", type_=Key(191))).limit(1)
+    is_named = _C.sender_name == bindparam("sender_name", type_=_C.sender_name.type)
     same_text = select(_C.id).where(
         here,
         _C.content_hash == bindparam("digest", type_=_C.content_hash.type),
         _C.timestamp > bindparam("after", type_=Time()),
         _C.timestamp < bindparam("before", type_=Time()),
         _C.sender_id == bindparam("sender_id", type_=Key(255)),
-        or_(
-            bindparam("by_id", type_=Integer()) == 1,
-            _C.sender_name == bindparam("sender_name", type_=_C.sender_name.type),
-        ),
+        or_(bindparam("by_id", type_=Integer()) == 1, is_named),
         or_(bindparam("has_id", type_=Integer()) == 0, _C.message_id.is_(None)),
     )
     statement = select(

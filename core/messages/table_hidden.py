@@ -27,14 +27,10 @@ class MessagePosition(NamedTuple):
 def read_breaks(read: Reader, persona: str, conversation: str, newest: int | None = None) -> list[MessagePosition]:
     """Return the positions of visible scene breaks, oldest first: all, or only the last `newest` breaks."""
     joined = scenes.join(chat_history_cache, and_(_C.persona_id == _S.persona_id, _C.id == _S.break_row))
-    breaks = (
-        select(_C.timestamp, _C.id)
-        .select_from(joined)
-        .where(_S.persona_id == persona, _S.conversation_key == conversation, _S.visible == 1)
-        .order_by(_C.timestamp.desc(), _C.id.desc())
-        .limit(newest)
-    )
-    return [MessagePosition(*row) for row in reversed(list(read(breaks, {})))]
+    shown = (_S.persona_id == persona, _S.conversation_key == conversation, _S.visible == 1)
+    breaks = select(_C.timestamp, _C.id).select_from(joined).where(*shown)
+    rows = read(breaks.order_by(_C.timestamp.desc(), _C.id.desc()).limit(newest), {})
+    return [MessagePosition(*row) for row in reversed(list(rows))]
 
 
 def read_rows(read: Reader, persona: str, conversation: str) -> list[MessagePosition]:

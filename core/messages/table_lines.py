@@ -28,9 +28,8 @@ PAGE = 100
 IMPORTED = frozenset({"imported", "sillytavern"})
 """Metadata keys that mark a message as imported; each imported message has one of these keys."""
 _C, _K, _R = chat_history_cache.c, conversations.c, message_recaps.c
-WITH_RECAP = chat_history_cache.outerjoin(
-    message_recaps, and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
-)
+_OWN_RECAP = and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
+WITH_RECAP = chat_history_cache.outerjoin(message_recaps, _OWN_RECAP)
 _PERSONA = _C.persona_id == bindparam("persona")
 _HERE = (_PERSONA, _C.interface_path == bindparam("conversation"))
 _THESE = (_PERSONA, _C.id.in_(IDS))

@@ -53,9 +53,7 @@ def build_recap(row: Any) -> Recap:
     return Recap(memory, include, bool(edited), bool(stale), read_object(data) or {}, provenance or "", updated_at)
 
 
-def read_log(
-    db: Database, persona: str, conversation: str, limit: int, before: int | None = None
-) -> list[tuple[Line, Recap]]:
+def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None) -> list[tuple[Line, Recap]]:
     """Return a conversation's last `limit` messages (before the row `before`), each with its recap, oldest first."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
     chosen = select(*LINE, *RECAP_COLUMNS).select_from(WITH_RECAP).where(*mine)
@@ -78,12 +76,9 @@ def read_page(
     """
     # An expression instead of `memory IS NOT NULL`, with which SQLite reads the recaps first and sorts them all.
     takes_part = case((_R.memory.is_(None), 0), (_R.stale != 0, 0), else_=1)
-    chosen = (
-        select(*FACTS, func.coalesce(_R.token_count, func.char_length(_R.memory)).label("recap_tokens"))
-        .select_from(WITH_RECAP)
-        .prefix_with("STRAIGHT_JOIN", dialect="mysql")
-        .where(_C.persona_id == persona, _C.interface_path == conversation, takes_part == 1)
-    )
+    tokens = func.coalesce(_R.token_count, func.char_length(_R.memory)).label("recap_tokens")
+    here = (_C.persona_id == persona, _C.interface_path == conversation, takes_part == 1)
+    chosen = select(*FACTS, tokens).select_from(WITH_RECAP).prefix_with("STRAIGHT_JOIN", dialect="mysql").where(*here)
     if before is not None:
         at = bindparam("at", before.at, type_=Time())
         chosen = chosen.where(_C.timestamp <= at, or_(_C.timestamp < at, _C.id < before.row_id))
@@ -112,28 +107,16 @@ _MOST_LINES = 2000
 
 @lru_cache(maxsize=2)
 def select_included(family: str) -> CompiledStatement:
-    off = select(conversations.c.stories_off).where(
-        conversations.c.persona_id == bindparam("persona", type_=Key(64)),
-        conversations.c.conversation_key == bindparam("conversation", type_=Key(512)),
-    )
+    persona, conversation = bindparam("persona", type_=Key(64)), bindparam("conversation", type_=Key(512))
+    k = conversations.c
+    off = select(k.stories_off).where(k.persona_id == persona, k.conversation_key == conversation).scalar_subquery()
     joined = message_recaps.join(chat_history_cache, and_(_C.persona_id == _R.persona_id, _C.id == _R.message_row))
-    statement = (
-        select(*INCLUDED.columns)
-        .select_from(joined)
-        .where(
-            _R.persona_id == bindparam("persona", type_=Key(64)),
-            _R.conversation_key == bindparam("conversation", type_=Key(512)),
-            _R.include.is_not(None),
-            _R.alternative == OWN,
-            _R.memory.is_not(None),
-            _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-            open_to(CHAT),
-            func.coalesce(off.scalar_subquery(), 0) == 0,
-        )
-        .order_by(_C.timestamp.desc(), _C.id.desc())
-        .limit(_MOST_LINES)
-    )
-    return CompiledStatement(statement.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+    own = (_R.persona_id == persona, _R.conversation_key == conversation, _R.alternative == OWN)
+    told = (_R.include.is_not(None), _R.memory.is_not(None), func.coalesce(off, 0) == 0)
+    seen = (_C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)), open_to(CHAT))
+    included = select(*INCLUDED.columns).select_from(joined).where(*own, *told, *seen)
+    newest = included.order_by(_C.timestamp.desc(), _C.id.desc()).limit(_MOST_LINES)
+    return CompiledStatement(newest.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
 
 
 def update_recap(
@@ -151,10 +134,8 @@ def update_recap(
     connection.execute(insert_ignore(message_recaps, db.family), {**key, "conversation_key": conversation})
     recap = build_recap(connection.execute(select(*RECAP_COLUMNS).where(*own).with_for_update()).one())
     merged = {name: value for name, value in {**recap.data, **(data or {})}.items() if value is not None}
-    same = merged == recap.data and all(
-        name in ("token_count", "provenance") or getattr(recap, name) == value for name, value in columns.items()
-    )
-    if same:
+    compared = columns.keys() - {"token_count", "provenance"}
+    if merged == recap.data and all(getattr(recap, name) == columns[name] for name in compared):
         return False
     values = {**columns, "data": merged or None, "updated_at": db.clock()}
     connection.execute(update(message_recaps).where(*own).values(values))
@@ -234,14 +215,8 @@ def find_alternative(reader: Reader, persona: str, row_id: int, number: int) -> 
 def insert_alternatives(connection: Connection, persona: str, new: Iterable[tuple[int, Alternative]]) -> None:
     """Store alternatives, each with its message's row id; their numbers must be unused."""
     ready = [
-        {
-            "persona_id": persona,
-            "message_row": row_id,
-            "alternative": each.number,
-            "text": each.text,
-            "is_current": int(each.is_current),
-            "metadata": dict(each.metadata) or None,
-        }
+        {"persona_id": persona, "message_row": row_id, "alternative": each.number, "text": each.text}
+        | {"is_current": int(each.is_current), "metadata": dict(each.metadata) or None}
         for row_id, each in new
     ]
     insert_rows(connection, message_alternatives, ready)
@@ -267,12 +242,10 @@ _MADE = ("model", "extract")
 """Provenances of recaps that an operation made."""
 
 
-def queue_operations(
-    connection: Connection, db: Database, persona: str, conversation: str, row_id: int, role: str
-) -> None:
+def queue_operations(connection: Connection, db: Database, persona: str, conversation: str, row_id: int) -> None:
     """Queue the recap of a new message, and a search for scene breaks in the conversation unless one is queued."""
     place = table_conversations.find(connection, persona, conversation)
-    if role in SAID and place is not None and not place.stories_off:
+    if place is not None and not place.stories_off:
         queue_recap(connection, db, persona, conversation, row_id)
         jobs_table.enqueue(connection, db, persona, DETECTION, conversation=conversation, once=True)
 

@@ -27,14 +27,9 @@ class Scene:
     provenance: str = ""
 
 
-_WHOLE = (
-    select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index, _R.content, _R.provenance)
-    .select_from(scenes)
-    .outerjoin(
-        scene_recaps,
-        and_(_R.persona_id == _S.persona_id, _R.scene_id == _S.id, _R.version_index == _S.current_recap_index),
-    )
-)
+_CURRENT = and_(_R.persona_id == _S.persona_id, _R.scene_id == _S.id, _R.version_index == _S.current_recap_index)
+_WHOLE = select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index, _R.content, _R.provenance)
+_WHOLE = _WHOLE.select_from(scenes).outerjoin(scene_recaps, _CURRENT)
 
 
 def _scene(r: Any) -> Scene:
@@ -65,15 +60,8 @@ def insert_scene(
     if (known := connection.execute(there).scalar()) is not None:
         return int(known), False
     scene_id = db.ids.one()
-    row = {
-        "id": scene_id,
-        "persona_id": persona,
-        "conversation_key": conversation,
-        "break_row": break_row,
-        "name": name,
-        "visible": int(visible),
-    }
-    connection.execute(scenes.insert(), row)
+    place = {"persona_id": persona, "conversation_key": conversation, "break_row": break_row}
+    connection.execute(scenes.insert(), {"id": scene_id, **place, "name": name, "visible": int(visible)})
     return scene_id, True
 
 
@@ -104,15 +92,9 @@ def insert_version(
     highest = select(func.max(_R.version_index)).where(_R.persona_id == persona, _R.scene_id == scene_id)
     last = connection.execute(highest).scalar()
     version = 0 if last is None else int(last) + 1
-    row = {
-        "persona_id": persona,
-        "scene_id": scene_id,
-        "version_index": version,
-        "content": content,
-        "provenance": provenance,
-        "created_at": db.clock(),
-    }
-    connection.execute(scene_recaps.insert().values(row))
+    key = {"persona_id": persona, "scene_id": scene_id, "version_index": version}
+    said = {"content": content, "provenance": provenance, "created_at": db.clock()}
+    connection.execute(scene_recaps.insert().values({**key, **said}))
     change = update(scenes).where(_S.persona_id == persona, _S.id == scene_id)
     connection.execute(change.values(current_recap_index=version))
     return version

@@ -77,16 +77,14 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines, 
     )
     lists = builder.build(lines.current, lines.recent)
     for _ in range(ROUNDS):
-        if (further := _read_further(call, seeing, lines, lists)) is None:
+        if (further := _read_more(call, seeing, lines, lists)) is None:
             break
         lines = further
         lists = builder.build(lines.current, lines.recent)
     return lists
 
 
-def _read_further(
-    call: PromptCall, seeing: VisibleContext, lines: StoredLines, lists: HistoryLists
-) -> StoredLines | None:
+def _read_more(call: PromptCall, seeing: VisibleContext, lines: StoredLines, lists: HistoryLists) -> StoredLines | None:
     """Return the stored lines with older lines added; None if the lists are full or there are no older lines."""
     asked, chats = lines.wanted, _list_chats(seeing)
     if lines.is_from_host or call.db is None or seeing.viewer is None or call.is_down:
@@ -276,10 +274,7 @@ class StoredPeople(People):
             for first, last, who in view.find_spans(view.find_speakers("key", keys), self._sees_local_only):
                 if who.name:
                     spans.setdefault(who.key, []).append((last, first, who.name))
-        return {
-            key: (min(first for _, first, _ in each), self._present.get(key, max(each)[2]))
-            for key, each in spans.items()
-        }
+        return {key: (min(at for _, at, _ in own), self._present.get(key, max(own)[2])) for key, own in spans.items()}
 
     def _read_persons(self, keys: Collection[str]) -> dict[str, str]:
         """Return the person of each of these keys, and of keys asked for before."""

@@ -68,12 +68,8 @@ SECTIONS: tuple[Section, ...] = (
 """The modules of sections that read rows of their own, in the order of `context.context.CONTEXT_KEYS`."""
 DROPPED_KEYS = frozenset({"latest_diary_entries", "diary_entries", "diary", "chat_history", "current_chat_history"})
 """Keys of the hook `context` that would repeat sections of the prompt."""
-_ROWS_OF = {
-    section_saved.KEY: MEMORIES,
-    section_instructions.KEY: MEMORIES,
-    section_diary.KEY: AI_DIARY,
-    section_thoughts.KEY: AI_DIARY,
-}
+_ROWS_OF = dict.fromkeys((section_saved.KEY, section_instructions.KEY), MEMORIES)
+_ROWS_OF |= dict.fromkeys((section_diary.KEY, section_thoughts.KEY), AI_DIARY)
 """Table from which the item ids of each section come."""
 _SHOWN_CHARS = 64
 LONGEST_RECORDS = 1_000_000
@@ -303,12 +299,8 @@ def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> l
 
 def _add_host_context(call: PromptCall, gathered: Gathered, persona_text: str) -> Gathered:
     given = call.request
-    arguments = {
-        "message": given.message,
-        "context_memory": given.context_memory,
-        "interface_name": given.interface_name,
-        "text": call.message.text,
-    }
+    arguments = {"message": given.message, "context_memory": given.context_memory, "text": call.message.text}
+    arguments |= {"interface_name": given.interface_name}
     without: tuple[dict[str, Any], str, tuple[str, ...]] = (gathered.context, "", ())
     merge = partial(merge_host_context, gathered.context)
     context, persona, notes = call.guard.hook("context", arguments, merge, without)

@@ -144,14 +144,8 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
     if function is None or not s.enable_memories or not (tags or words):
         return Recalled()
     shown = {entry.row_id for entry in lists.visible if entry.row_id is not None}
-    arguments = {
-        "tags": tags,
-        "keywords": words,
-        "query": call.asked_text,
-        "limit": call.hits_wanted,
-        "include_chat": True,
-        "exclude": [("chat_history", row) for row in sorted(shown)],
-    }
+    asked = {"tags": tags, "keywords": words, "query": call.asked_text, "limit": call.hits_wanted}
+    arguments = {**asked, "include_chat": True, "exclude": [("chat_history", row) for row in sorted(shown)]}
 
     def work() -> list[Hit]:
         hits, refused = read_hits(call.ask_hook(function, arguments))
@@ -176,10 +170,8 @@ def build_dropper(
     """Return a function that gives the reason to leave out a row (blank, echo, replaced, visible), "" to keep it."""
     listed = [built for key in ("standing_wishes", "saved_memories") if (built := sections.get(key))]
     memories = {int(each) for built in listed for each in built.ids}
-    diary, thoughts = (
-        {int(each) for each in sections[key].ids} if key in sections else set[int]()
-        for key in (section_diary.KEY, section_thoughts.KEY)
-    )
+    entries = (sections.get(key, Built()).ids for key in (section_diary.KEY, section_thoughts.KEY))
+    diary, thoughts = ({int(each) for each in ids} for ids in entries)
     shows_match = call.settings.snippet_window == "match"
     looked_for = started.search.looked_for[sources.AI_DIARY.number] if started and shows_match and thoughts else ()
     question = started.round.question if started else Question()

@@ -40,10 +40,8 @@ class Actions(NamedTuple):
 def ask_actions(call: PromptCall) -> Actions:
     """Return the actions of the hook `actions`, and the form of the answer that follows from them."""
     report, asked, lite = call.report, call.settings.answer_format, bool(call.settings.prompt_lite_mode)
-    arguments = {"interface_name": call.message.interface}
-    read = call.guard.hook(
-        "actions", arguments, lambda given: make_strict(shape_actions(given, lite, report.note)), None
-    )
+    facts = {"interface_name": call.message.interface}
+    read = call.guard.hook("actions", facts, lambda given: make_strict(shape_actions(given, lite, report.note)), None)
     shaped, notes = read or ({}, [])
     report.note(*(f"actions.{line}" for line in notes))
     form_without: AnswerForm = "text" if asked == "auto" else asked

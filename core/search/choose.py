@@ -157,11 +157,10 @@ def _drop_some(
     without = search.query.exclude.conversations
     for c in found:
         row, reason = c.row, ""
+        may_stay = c.matched or c.context or c.kept or c.candidate.is_offered or c.candidate.by_meaning
         if without and row.source == CHAT and row.conversation in without:
             reason = "excluded"
-        elif search.is_proved_by_text and not (
-            c.matched or c.context or c.kept or c.candidate.is_offered or c.candidate.by_meaning
-        ):
+        elif search.is_proved_by_text and not may_stay:
             # The plain predicates also match letters inside words, and text after the characters read.
             reason = "no match" if row.source != CHAT or len(row.folded) < search.searched_chars else ""
         elif c.tier >= FILLING and row.is_hidden:

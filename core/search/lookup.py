@@ -164,18 +164,13 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
         if is_short_word(text):
             is_named = term.is_keyword and not (term.written or term.is_exact)
             least = "beginning" if is_named and _is_beginning(text) else "word"
-        found: dict[IndexTerm, bool] = {
-            (WORD, word): is_whole for word, is_whole in words.items() if is_whole or least != "word"
-        }
+        found = {(WORD, word): is_whole for word, is_whole in words.items() if is_whole or least != "word"}
         return term._replace(index_terms=found, least=least)
     is_exact = term.is_exact or " ".join(word_runs(text)) != text
     if not pieces:
         return term._replace(is_exact=is_exact)
-    return term._replace(
-        index_terms={(PHRASE, text): True},
-        is_exact=is_exact,
-        pieces=tuple(tuple(_words_of(piece, lexicon)) for piece in pieces),
-    )
+    words_of = tuple(tuple(_words_of(piece, lexicon)) for piece in pieces)
+    return term._replace(index_terms={(PHRASE, text): True}, is_exact=is_exact, pieces=words_of)
 
 
 def _is_beside(word: str, text: str) -> bool:
@@ -222,9 +217,7 @@ def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Seq
     if meant is None:
         return terms
     form = stem(meant, languages)
-    index_terms: dict[IndexTerm, bool] = {
-        (WORD, other): True for other in docs if other == meant or stem(other, languages) == form
-    }
+    index_terms = {(WORD, other): True for other in docs if other == meant or stem(other, languages) == form}
     if rows:
         return [*terms, QueryTerm(meant, "keyword", index_terms=index_terms, stem=form)]
     return [*terms[:at], terms[at]._replace(index_terms=index_terms), *terms[at + 1 :]]

@@ -58,7 +58,7 @@ def read_person(search: Search, db: Database, keys: Collection[str]) -> list[Sta
     lexicon = search.index.lexicon
     words = {anchor: lexicon.beginning(anchor[:-1]) if anchor.endswith("*") else (anchor,) for anchor in anchors}
     terms = tuple(
-        QueryTerm(anchor, "keyword", index_terms=dict.fromkeys(((WORD, word) for word in held), True))
+        QueryTerm(anchor, "keyword", index_terms={(WORD, word): True for word in held})
         for anchor, held in words.items()
     )
     found = match.match(replace(search, terms=terms), [], every=True).audiences

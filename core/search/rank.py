@@ -255,14 +255,11 @@ def _list_candidates(current: Round, found: Matches, ranked: Ranking) -> tuple[l
     near = others[: max(NEAR_BEST, search.query.limit)].tolist()
     listed = LocalRows(np.array(list(dict.fromkeys([*chosen, *near, *following])), np.int64))
     why = {**dict.fromkeys(following, "correction"), **why}
-    candidates = ranking.build_candidates(
-        ranked.seen, around, listed, found.read_held, why, offers=bool(question.spans or question.order)
-    )
+    offers = bool(question.spans or question.order)
+    candidates = ranking.build_candidates(ranked.seen, around, listed, found.read_held, why, offers=offers)
     may_match = search.is_proved_by_text
-    return (
-        [c for c in candidates if c.context or c.matched or c.is_offered or may_match],
-        ranked.open <= len(best) and len(chosen) == len(best),
-    )
+    candidates = [c for c in candidates if c.context or c.matched or c.is_offered or may_match]
+    return candidates, ranked.open <= len(best) and len(chosen) == len(best)
 
 
 def choose_read(sources_of: Sequence[int], own_of: Sequence[float], current: Round) -> list[int]:

@@ -115,12 +115,9 @@ class Meanings:
 
     def find_near(self, ids: Sequence[RowId]) -> Near | None:
         """Return the similarities and vectors for the ranking; None if no vectors were compared."""
-        found = [
-            (row_id, one.part.nearest_vector(n, self.asked))
-            for one in self.compared
-            for row_id, n in one.part.find(ids)
-        ]
-        return Near(self.worth, dict(found), self.as_one) if self.compared else None
+        found = [(one.part, key, n) for one in self.compared for key, n in one.part.find(ids)]
+        nearest = {key: part.nearest_vector(n, self.asked) for part, key, n in found}
+        return Near(self.worth, nearest, self.as_one) if self.compared else None
 
     def as_one(self, groups: Sequence[Sequence[Floats]]) -> list[float]:
         """Return, for each group of vectors, the scaled similarity of their sum to the message."""
@@ -146,9 +143,8 @@ def compare_rows(ranked: Ranked, db: Database, asked: Floats | None = None) -> t
         asked = ask_vector(search.embedder, search.query.text, SEARCH_SECONDS)
     if asked is None:
         return None, candidates
-    audiences = (
-        [audience for audience, one in search.index.audiences.items() if one.view.sources] if search.index else []
-    )
+    indexes = search.index.audiences.items() if search.index else ()
+    audiences = [audience for audience, one in indexes if one.view.sources]
     parts = held_vectors.read_parts(db, search.embedder.name, audiences, len(asked))
     compared = [_Compared(part, part.compare(asked)) for part in parts]
     meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)

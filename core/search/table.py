@@ -76,11 +76,8 @@ _PERSONA, _AUDIENCES = bindparam("persona", type_=Key(64)), bindparam("audiences
 
 def _of_rows(row: Any, family: str) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions for rows with these ids, of the persona in the audiences that a viewer sees."""
-    return (
-        hide_from_index(row.persona_id, family) == _PERSONA,
-        row.id.in_(bindparam("ids", expanding=True, type_=ID)),
-        hide_from_index(row.audience_id, family).in_(_AUDIENCES),
-    )
+    mine, audience = hide_from_index(row.persona_id, family) == _PERSONA, hide_from_index(row.audience_id, family)
+    return mine, row.id.in_(bindparam("ids", expanding=True, type_=ID)), audience.in_(_AUDIENCES)
 
 
 def stays(row: Any) -> list[ColumnElement[bool]]:
@@ -111,11 +108,8 @@ def list_columns(number: int) -> list[ColumnElement[Any]]:
     return [*first, *texts, *others]
 
 
-_TEXTS = {
-    _MEMORIES: ("content",),
-    _DIARY: ("content", "interaction_summary", "user_message", "personal_thought"),
-    _CHAT: ("message_text",),
-}
+_DIARY_TEXTS = ("content", "interaction_summary", "user_message", "personal_thought")
+_TEXTS = {_MEMORIES: ("content",), _DIARY: _DIARY_TEXTS, _CHAT: ("message_text",)}
 
 
 def _cut(column: ColumnElement[str], size: ColumnElement[int]) -> ColumnElement[str]:
@@ -126,10 +120,8 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
     """Make a row of source `number` from a result row with the columns of `list_columns`."""
     row_id, at, digest, *rest = row
     folded, *values = decode_row(rest)
-    # Another program may have stored something that is not a hash.
-    found = FoundRow(
-        number, row_id, _stored_us(at), (), folded or "", bytes(digest) if isinstance(digest, bytes) else None
-    )
+    hashed = bytes(digest) if isinstance(digest, bytes) else None  # another program may have stored something else
+    found = FoundRow(number, row_id, _stored_us(at), (), folded or "", hashed)
     if number == _CHAT:
         text, conversation, sender, found.message_id, name, participant, role, hidden, found.reply = values
         found.is_hidden = bool(hidden)
@@ -263,11 +255,8 @@ def read_newest(
 # Messages repeated many times: a bot command, a greeting of every morning
 
 _C = chat_history_cache.c
-_COPIES = select(_C.id).where(
-    _C.persona_id == bindparam("persona"),
-    _C.interface_path == bindparam("conversation"),
-    _C.content_hash == bindparam("digest"),
-)
+_HERE = (_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
+_COPIES = select(_C.id).where(*_HERE, _C.content_hash == bindparam("digest"))
 _COPIES = _COPIES.order_by(_C.timestamp.desc(), _C.id.desc())
 _STAYS = frozenset(("", "limit"))
 """Reasons for leaving a row out after which it stays a candidate of later rounds; "": it is not left out."""

@@ -108,9 +108,5 @@ def count_rows(
     for one, of_groups in shares.items():
         for share in of_groups:
             (whole if share.factor == 1.0 else inner)[share.group] += docs.get(one, 0)
-    return [
-        (docs.get((TAG, term.text), 0), True)
-        if term.kind == "tag"
-        else (whole[term.group] or inner[term.group], whole[term.group] > 0)
-        for term in terms
-    ]
+    found = {group: (whole[group] or inner[group], whole[group] > 0) for group in {term.group for term in terms}}
+    return [(docs.get((TAG, term.text), 0), True) if term.kind == "tag" else found[term.group] for term in terms]

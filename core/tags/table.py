@@ -18,11 +18,8 @@ CACHE = "tags"
 NO_TAGS = Vocabulary()
 _MOST_CACHED = 256
 _KNOWN = select(tags.c.tag).where(tags.c.persona_id == bindparam("persona"), tags.c.tag.in_(IDS))
-_LOWER = (
-    update(tags)
-    .where(tags.c.persona_id == bindparam("who"), tags.c.tag == bindparam("what"))
-    .values(uses=case((tags.c.uses > bindparam("less", type_=Integer), tags.c.uses - bindparam("less")), else_=0))
-)
+_LEFT = case((tags.c.uses > bindparam("less", type_=Integer), tags.c.uses - bindparam("less")), else_=0)
+_LOWER = update(tags).where(tags.c.persona_id == bindparam("who"), tags.c.tag == bindparam("what")).values(uses=_LEFT)
 
 
 def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping[str, int]) -> None:

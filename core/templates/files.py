@@ -20,14 +20,12 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 class TemplateError(ConfigError):
-    def __init__(
-        self, template: str, reason: str, *, line: int | None = None, file: str = "", nearest: str = ""
-    ) -> None:
-        place = f"Template {template!r}{f', line {line}' if line else ''}"
+    def __init__(self, name: str, reason: str, *, line: int | None = None, file: str = "", nearest: str = "") -> None:
+        place = f"Template {name!r}{f', line {line}' if line else ''}"
         hint = f" Did you mean {nearest!r}?" if nearest else ""
         remedy = f" Mend {file}, or remove it to use the shipped one." if file else ""
         super().__init__(f"{place}: {reason}.{hint}{remedy}", flag="TEMPLATES_DIR", source=file, line=line)
-        self.template = template
+        self.template = name
         self.reason = reason
 
 

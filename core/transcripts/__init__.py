@@ -250,12 +250,11 @@ class _Transcript:
             before, self._matches = f"{ALONE}{self._stored[-1].row_id}", [self._find_waiting(self._lines[0].spoken)]
         sender: str | None = None
         for at, line in enumerate(self._lines):
-            index = self._matches[at]
-            sender = sender if line.spoken.role == "persona" else self._choose_sender(line)
+            index, (role, text) = self._matches[at], line.spoken
+            sender = sender if role == "persona" else self._choose_sender(line)
             if index is None and self._may_be_deleted(at, sender, before):
                 continue
             if index is None:
-                role, text = line.spoken
                 who = PERSONA_SENDER if role == "persona" else sender
                 name = line.name if who not in (None, PERSONA_SENDER) else self._names[role]
                 more: dict[str, Any] = {"role": role}
@@ -267,10 +266,8 @@ class _Transcript:
                 continue
             stored = self._stored[index]
             before, self._latest = str(stored.row_id), stored.at or self._latest
-            if at in self._changed and not (
-                line.spoken.role == "persona" and self._choose(stored.row_id, line.spoken.text)
-            ):
-                done = chat_history_cache.edit_chat_message(stored.row_id, line.spoken.text, **self._asking)
+            if at in self._changed and not (role == "persona" and self._choose(stored.row_id, text)):
+                done = chat_history_cache.edit_chat_message(stored.row_id, text, **self._asking)
                 self._edited += done.stored
         if answer.strip() and (self._lines or self._after):
             following = self._stored[index + 1] if index is not None and index + 1 < len(self._stored) else None

@@ -223,9 +223,7 @@ class _Found(NamedTuple):
     tags: Floats
 
 
-def read_words(
-    audiences: Sequence[AudienceMatches], query: RankingQuery, offered: Sequence[ViewRows] = ()
-) -> HeldWords:
+def read_words(audiences: Sequence[AudienceMatches], query: RankingQuery, offered: Sequence[ViewRows]) -> HeldWords:
     """Return the terms of matching rows and of `offered` rows, which need no match."""
     found = [_read_audience(one, query, offered[n] if offered else None) for n, one in enumerate(audiences)]
     starts = np.array([0, *[len(one.rows) for one in found]]).cumsum()

@@ -103,9 +103,7 @@ def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> Sessi
     ends = numbers.searchsorted([*(one.first_session for one in seen[1:]), every])
     parts = zip(seen, np.split(numbers, ends), strict=False)
     sizes = np.concatenate([one.matches.view.session_words[mine - one.first_session] for one, mine in parts])
-    times = [
-        np.bincount(session_of[hits.rows], weights=hits.times, minlength=len(numbers)) for hits in held.groups.values()
-    ]
+    times = [np.bincount(session_of[hits.rows], hits.times, len(numbers)) for hits in held.groups.values()]
     rows_of = [counts.nonzero()[0] for counts in times]
     weights = [rarity_weight(len(there), every) if len(there) else 0.0 for there in rows_of]
     total = sum(weights) or 1.0

@@ -70,11 +70,7 @@ WEIGHTS: dict[str, Weight] = {
     "statement": Weight(30.0, 30.0),
 }
 
-BY_MEANING: dict[str, Weight] = {
-    "context": Weight(4.0, 0.0),
-    "turn": Weight(0.0, 0.9),
-    "session": Weight(1.25, 0.55),
-}
+BY_MEANING = {"context": Weight(4.0, 0.0), "turn": Weight(0.0, 0.9), "session": Weight(1.25, 0.55)}
 """Weights that replace those of WEIGHTS if rows have vectors, which give much of the same evidence."""
 
 FULL_SHARE = 0.6
