@@ -172,9 +172,7 @@ def _read_beside(row: FoundRow, word: str, words: Collection[str]) -> dict[int, 
 
 
 def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str], least: int) -> bool:
-    """Return whether a message may refer to a plan: they share two words, or a word that is not part of another name.
-
-    They must share `least` words.
+    """Return whether a message may refer to a plan: they share `least` words, a single one not in another name.
 
     Not `game night` for `movie night`, not `park concert` for `picnic in the park`, not `Jo Doe` for `Jo Smith`.
     """

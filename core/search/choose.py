@@ -25,23 +25,9 @@ from .plain import MOST_COMPARED
 from .query import Query
 from .question import SOON_DAYS, Question, describe_span
 from .rank import FEW_HITS, Ranked
-from .ranking import relevance
+from .ranking import relevance, rows
 from .ranking.days import DAY_US
-from .ranking.rows import (
-    CHAT,
-    FILLING,
-    FILLING_LAST,
-    UNKNOWN,
-    Candidate,
-    FoundRow,
-    Matched,
-    RankingQuery,
-    ScoredRow,
-    WordScorer,
-    choose,
-    newest_first,
-    without_many_contexts,
-)
+from .ranking.rows import CHAT, FILLING, Candidate, FoundRow, Matched, ScoredRow, WordScorer
 from .ranking.weights import EARLIER, FULL_SHARE
 from .resolve import Search
 from .table import Repeated, list_repeated
@@ -84,7 +70,7 @@ def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
     """Return the hits among the rows read, each with its rank."""
     search = read.search
     query = search.query
-    found = [(c, row) for c in newest_first(read.candidates) if (row := read.rows.get((c.source, c.id)))]
+    found = [(c, row) for c in rows.newest_first(read.candidates) if (row := read.rows.get((c.source, c.id)))]
     asked = read.query if query.text else None
     alone = read.alone if asked is None else None
     scored = _complete(search, found, alone)
@@ -219,7 +205,7 @@ def _remove_copies(
     return kept, copies
 
 
-def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None) -> list[ScoredRow]:
+def _order(search: Search, kept: Sequence[ScoredRow], asked: rows.RankingQuery | None) -> list[ScoredRow]:
     """Choose at most `limit` hits among the rows, and return them best first."""
     limit = search.query.limit
     if search.query.ranking == "recency":
@@ -227,13 +213,13 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     best = sorted(kept, key=attrgetter("tier"))
     best.sort(key=attrgetter("score"), reverse=True)
     if asked is None:
-        return choose(best, limit)
+        return rows.choose(best, limit)
     if asked.question.order:
         return _order_by_time(best, is_first=asked.question.order == "first")[:limit]
     most_contexts = max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
     if asked.question.wants_list and limit > FEW_HITS:
         most_contexts = min(most_contexts, max(0, limit - sum([not c.context for c in best])))
-    spaced = without_many_contexts(relevance.space_rows([c for c in best if c.tier < FILLING]), most_contexts)
+    spaced = rows.without_many_contexts(relevance.space_rows([c for c in best if c.tier < FILLING]), most_contexts)
     if _is_led_by_earlier(search, asked):  # too vague to put rows next to a match before matches
         spaced.sort(key=attrgetter("context"))
     spaced = _place_kept(spaced, limit)
@@ -241,13 +227,13 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     if asked.question.people and any(c.tier == FILLING for c in filling):  # before neighbours of what others said
         few = round(relevance.CONTEXT_SHARE[0] * max(FIRST_HITS, sum(not c.context for c in spaced)))
         for c in [c for c in spaced if c.context and c.reasons.get("person", 0.0) <= 0.0][few:]:
-            c.tier = FILLING_LAST
+            c.tier = rows.FILLING_LAST
     own = [c.own for c in spaced]
-    chosen = choose(spaced, limit, spaced[own.index(max(own))] if own else None)  # the best own words always stay
+    chosen = rows.choose(spaced, limit, spaced[own.index(max(own))] if own else None)  # the best own words always stay
     return sorted([*chosen, *filling], key=lambda c: max(c.tier, FILLING - 1))[:limit]
 
 
-def _is_led_by_earlier(search: Search, asked: RankingQuery) -> bool:
+def _is_led_by_earlier(search: Search, asked: rows.RankingQuery) -> bool:
     """Return whether a word of the turns before is rarer than all of the question's own: `Where does she live?`"""
     weights = [(term.text in search.query.earlier, n) for term, n in zip(asked.terms, asked.weights, strict=True)]
     earlier = max((weight for is_earlier, weight in weights if is_earlier), default=0.0)
@@ -324,12 +310,12 @@ def describe_missed(selection: Selection, missed: Iterable[Span]) -> list[str]:
 
     A day gets no sentence if a loaded row of the weeks around it has its number: `so the 28th then`.
     """
-    rows = [*(one.row for one in selection.chosen), *(c.row for c, why in selection.left if why != "echo")]
+    read = [*(one.row for one in selection.chosen), *(c.row for c, why in selection.left if why != "echo")]
     zone, sentences = times.zone(selection.read.search.settings.timezone) or UTC, dict[str, None]()
     for span in missed:
         near = range(*(microseconds(span.start) + side * SOON_DAYS * DAY_US for side in (-1, 1)))
         day = span.start.astimezone(zone).day if span.start and span.precision == "day" else None
-        if day is None or not any(r.at_us in near and re.search(rf"(?<!\d){day}(?!\d)", r.folded) for r in rows):
+        if day is None or not any(r.at_us in near and re.search(rf"(?<!\d){day}(?!\d)", r.folded) for r in read):
             sentences[describe_span(span, zone)] = None
     return [*sentences]
 
@@ -401,7 +387,7 @@ def _tell_hit(read: Ranked, one: Chosen) -> Mapping[str, object]:
 def _find_neighbours(read: Ranked, one: Chosen) -> list[int]:
     """Return the ids of the messages right before and after a message in its conversation."""
     place, found = one.scored.candidate.place, read.matches
-    if place == UNKNOWN or one.row.source != CHAT or found is None:
+    if place == rows.UNKNOWN or one.row.source != CHAT or found is None:
         return []
     matches, at = found.audiences[place >> 32], place & 0xFFFFFFFF
     view = matches.view

@@ -8,30 +8,11 @@ from ..database import sources
 from ..index.lexicon import Lexicon
 from ..index.shapes import PHRASE, TAG, WORD, IndexTerm
 from ..index.state import IndexState
+from ..text import search_words
 from ..text.folding import SPACELESS_PATTERN, fold, fold_case, word_runs
-from ..text.forms.spellings import (
-    LONGEST_COMPOUND,
-    SHORTEST_COMPOUND,
-    SHORTEST_PART,
-    joins_words,
-    list_joined,
-    list_other_numbers,
-    list_other_scripts,
-    list_quoted,
-    split_compound,
-    split_figures,
-)
+from ..text.forms import spellings
 from ..text.forms.variants import find_forms, list_compounds, list_look_alikes
 from ..text.kinds import find_kinds
-from ..text.search_words import (
-    SHORTEST_STEM,
-    choose_nearest,
-    inner_names,
-    may_be_misspelt,
-    minor_words,
-    search_form,
-    split_halves,
-)
 from ..text.stems import list_forms, script_language, stem, with_prefixes
 from ..text.words import Fragment, fragments, index_terms, is_short_word, stop_words
 from ..text.words import words as plain_words
@@ -71,7 +52,7 @@ def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
             spoken = tuple(dict.fromkeys((*languages, *lexicon.spoken_languages(rows))))
             terms = _add_forms(query, terms, lexicon, spoken)
         if query.text and query.keywords:
-            words = filter(may_be_misspelt, [term.text for term in terms if term.is_keyword])
+            words = filter(search_words.may_be_misspelt, [term.text for term in terms if term.is_keyword])
             for word in sorted(words, key=lambda each: (-len(each), each))[:MOST_NEAR]:
                 terms = _respell(word, terms, lexicon, languages)
             terms += _find_minor(query, said, terms, lexicon, rows) + _find_kinds(query, said, lexicon)
@@ -83,7 +64,7 @@ def _list_words(query: Query, said: Sequence[str]) -> list[QueryTerm]:
     written: dict[str, str] = {}
     if said:  # a sentence's first word loses its capital, unless it is a name
         written = {word if word.isascii() else fold(word): word for word in word_runs(fold_case(query.text))}
-        written |= {fold(name): name for name in inner_names(query.text)}
+        written |= {fold(name): name for name in search_words.inner_names(query.text)}
     tags = fold_words(query.tags)
     kinds: dict[str, Kind] = {text: "keyword and tag" if text in tags else "keyword" for text in query.keywords}
     if sources.CHAT in query.sources:
@@ -92,8 +73,9 @@ def _list_words(query: Query, said: Sequence[str]) -> list[QueryTerm]:
         kinds = {**kinds, **{text: "tag word" for text in tags if text not in kinds and text not in stops}}
     terms = []
     for text, kind in kinds.items():
-        words = [word for word in said if text in word and search_form(word, query.languages) == text] or [text]
-        terms.append(QueryTerm(words[0], kind, written=written.get(words[0], "")))
+        words = (word for word in said if text in word and search_words.search_form(word, query.languages) == text)
+        word = next(words, text)
+        terms.append(QueryTerm(word, kind, written=written.get(word, "")))
     return terms
 
 
@@ -109,7 +91,7 @@ def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryT
 
 def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, ...]:
     """Let each keyword among the terms also match the index words that contain it."""
-    joining = [code for code in languages if joins_words(code)]
+    joining = [code for code in languages if spellings.joins_words(code)]
     return tuple(_with_inner(term, lexicon, joining) for term in terms)
 
 
@@ -147,8 +129,8 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
         if pieces[0].kind != "word":
             return term._replace(index_terms=dict.fromkeys(_words_of(pieces[0], lexicon), True))
         # Its forms are found by rules; other words that begin with it or its English stem may be compounds.
-        start = search_form(text, ("en",)) if term.written and "en" in languages else text
-        if len(start) <= SHORTEST_STEM:
+        start = search_words.search_form(text, ("en",)) if term.written and "en" in languages else text
+        if len(start) <= search_words.SHORTEST_STEM:
             start = text
         counts = lexicon.commonest(start) if _is_beginning(start) else {text: lexicon.rows(text)}
         if term.written:
@@ -198,22 +180,19 @@ def _is_beginning(text: str) -> bool:
 
 
 def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Replace each keyword that no row contains by the most similar word of the index.
-
-    A keyword that one row holds may be a rare word or a misspelling: it stays, and the most similar word is added.
-    """
+    """Replace a keyword that no row holds by the most similar index word; if one row holds it, add that word."""
     places = [i for i, term in enumerate(terms) if term.text == word and not term.pieces]
     if not places or (rows := sum([lexicon.rows(found) for _, found in terms[places[0]].index_terms])) > 1:
         return terms
     at = places[0]
-    first, second = split_halves(word)
+    first, second = search_words.split_halves(word)
     alike = lexicon.beginning(first) | lexicon.ending(second, word[0])
     docs = {other: n for other, n in alike.items() if (WORD, other) not in terms[at].index_terms}
     # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
     forms = {form: other for other in sorted(docs) if other.startswith(form := stem(other, languages))}
     forms |= {other: other for other in docs}
     near = {form: docs[other] for form, other in forms.items()}
-    meant = forms.get(choose_nearest(word, near, is_held=rows > 0))
+    meant = forms.get(search_words.choose_nearest(word, near, is_held=rows > 0))
     if meant is None:
         return terms
     form = stem(meant, languages)
@@ -232,10 +211,10 @@ def _find_minor(
     languages = query.languages
     taken = {stem(word, languages) for word in query.keywords}
     most, found = MINOR_SHARE * rows, []
-    beside = dict.fromkeys(stem(word, languages) for word in minor_words(said, languages, 3 * MOST_MINOR))
+    beside = dict.fromkeys(stem(word, languages) for word in search_words.minor_words(said, languages, 3 * MOST_MINOR))
     for form in [form for form in beside if form not in taken][:MOST_MINOR]:
         # The words may lack the last letter of the stem: `hike` of hiking, `studi` of study.
-        beginning = form[:-1] if len(form) > SHORTEST_STEM and form[-1] in "ei" else form
+        beginning = form[:-1] if len(form) > search_words.SHORTEST_STEM and form[-1] in "ei" else form
         counts = lexicon.beginning(beginning)
         words = list_forms(counts, "", languages, form)
         docs = sum(map(counts.__getitem__, words))
@@ -275,7 +254,7 @@ def _find_kinds(query: Query, said: Sequence[str], lexicon: Lexicon) -> list[Que
 def _read_kind(kind: str, languages: tuple[str, ...]) -> tuple[Sequence[Fragment], str, str]:
     """Return the index pieces of a kind in a script without spaces, its stem, and a prefix that all its forms have."""
     form, pieces = stem(kind, languages), fragments(kind) if SPACELESS_PATTERN.match(kind) else ()
-    return pieces, form, form if kind.startswith(form) and len(form) >= SHORTEST_STEM else kind
+    return pieces, form, form if kind.startswith(form) and len(form) >= search_words.SHORTEST_STEM else kind
 
 
 # Other forms and spellings
@@ -293,17 +272,19 @@ def _add_forms(query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, langu
     if "vi" in languages:
         made = [term._replace(is_toned=not term.written.isascii()) for term in made]
     place = {term.text: at for at, term in enumerate(made)}
-    beside = [_find_words(QueryTerm(phrase, "keyword", is_exact=True), lexicon, own) for phrase in list_quoted(text)]
-    for joined, parts in list_joined(text).items():
+    quoted = [QueryTerm(phrase, "keyword", is_exact=True) for phrase in spellings.list_quoted(text)]
+    beside = [_find_words(term, lexicon, own) for term in quoted]
+    for joined, parts in spellings.list_joined(text).items():
         places = {place[part] for part in parts if part in place}
         near = lexicon.beginning(joined) if places else ()
         words = list_forms(near, joined, languages) if near else ()
         for at in places if words else ():
             made[at] = _add_words(made[at], words)
-    others = [*list_other_numbers(text, languages).items(), *list_other_scripts(text, languages).items()]
-    for word, other in ((word, other) for word, spellings in others for other in dict.fromkeys(spellings)):
+    list_others = (spellings.list_other_numbers, spellings.list_other_scripts)
+    others = [item for list_spellings in list_others for item in list_spellings(text, languages).items()]
+    for word, other in ((word, other) for word, spelt in others for other in dict.fromkeys(spelt)):
         at, is_word = place.get(word, -1), other.isalnum() and not SPACELESS_PATTERN.search(other)
-        if is_word and not lexicon.beginning(fold(other)[:SHORTEST_PART]):
+        if is_word and not lexicon.beginning(fold(other)[: spellings.SHORTEST_PART]):
             continue
         if is_word and at >= 0 and _is_word(made[at]):
             made[at] = _add_words(made[at], find_forms(other, languages, lexicon.beginning))
@@ -333,13 +314,13 @@ def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[
     """Return phrase terms with the parts of a compound that no row holds as one word; [] if it has no parts."""
 
     def find(part: str) -> list[str]:
-        near = lexicon.beginning(part[: max(SHORTEST_PART, len(part) - 1)])
+        near = lexicon.beginning(part[: max(spellings.SHORTEST_PART, len(part) - 1)])
         forms = find_forms(part, languages, lexicon.beginning) if near else ()
         return list(dict.fromkeys([*list_forms(near, part, languages), *forms]))
 
-    word, parts = term.text, [[part] for part in split_figures(term.text)]
-    if not parts and SHORTEST_COMPOUND <= len(word) <= LONGEST_COMPOUND:
-        parts = split_compound(word, find, languages)
+    word, parts = term.text, [[part] for part in spellings.split_figures(term.text)]
+    if not parts and spellings.SHORTEST_COMPOUND <= len(word) <= spellings.LONGEST_COMPOUND:
+        parts = spellings.split_compound(word, find, languages)
     is_one = not parts
     if is_one:
         halves = [[word[:at], word[at:]] for at in range(1, len(word) - 1)]

@@ -74,10 +74,7 @@ def add_newest(ranked: Ranked, db: Database, most: int = MOST_FALLBACK) -> Ranke
 
 
 def read_newest(current: Round, db: Database, pool: int, most: int) -> Ranked:
-    """Return the newest `pool` matching rows of each source, looking at the newest `most` rows that can match.
-
-    Sources that cannot be read are skipped.
-    """
+    """Return the newest `pool` matches of each readable source, among the newest `most` rows that can match."""
     search = current.search
     found: list[Candidate] = []
     rows: dict[RowId, FoundRow] = {}

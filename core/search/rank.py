@@ -1,6 +1,6 @@
 """Second stage of a search: rank the matching rows by the index, and return the best as candidates, unread."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..access.view import Viewer
+from ..base.groups import group
 from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.engine import Database
@@ -21,19 +22,8 @@ from ..index.numbers import Floats, LocalRows, ViewRows, take
 from ..index.shapes import DAY, WORD, RowId
 from ..index.state import IndexState
 from ..index.visible import Visible
-from ..text import times
+from ..text import question_words, times
 from ..text.folding import fold
-from ..text.question_words import (
-    ABOUT,
-    asked_words,
-    asks_about_person,
-    begins_with,
-    holds,
-    is_question,
-    leave_now,
-    list_phrases,
-    self_words,
-)
 from ..text.stems import stem
 from ..text.time import Span, name_words, name_yearly, talk_words
 from ..text.words import list_terms, stop_words, words
@@ -206,8 +196,8 @@ def rank_best(current: Round, found: Matches) -> tuple[RankingQuery, Ranking]:
 
 def _asks_for_own_words(current: Round) -> bool:
     """Return whether a question asks what the asker said: it speaks of nobody else, and has a word such as `said`."""
-    question, words = current.question, asked_words(current.search.query.text)
-    if not question.self_person or question.other or holds(words, "subjects", question.languages):
+    question, words = current.question, question_words.asked_words(current.search.query.text)
+    if not question.self_person or question.other or question_words.holds(words, "subjects", question.languages):
         return False
     return any(not talk_words(language).isdisjoint(words.split()) for language in question.languages)
 
@@ -228,7 +218,7 @@ def _list_times(languages: tuple[str, ...]) -> frozenset[str]:
 @lru_cache(maxsize=16)
 def _list_now(spoken: tuple[str, ...], languages: tuple[str, ...]) -> frozenset[str]:
     """Return words such as `now` in the spoken languages, and their stems in `languages`."""
-    now = {fold(word) for language in spoken for word in list_phrases("now", language)}
+    now = {fold(word) for language in spoken for word in question_words.list_phrases("now", language)}
     return frozenset(now | {stem(word, languages) for word in now})
 
 
@@ -299,14 +289,13 @@ def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
 
 
 def add_statements(ranked: Ranked, db: Database) -> Ranked:
-    """Add the person's statements about themselves if the question is about a person; if these are fewer than `limit`,
-    also add the person's messages with the rarest words.
-    """
+    """Add the statements of the person asked about; if they are few, also the messages with the rarest words."""
     search, query, found = ranked.search, ranked.query, ranked.matches
     if query is None or found is None:
         return ranked
-    words, people = asked_words(search.query.text), query.question.people
-    if not any(asks_about_person(each, people, ABOUT) for each in (words, leave_now(words, query.languages))):
+    words, people = question_words.asked_words(search.query.text), query.question.people
+    asked = (words, question_words.leave_now(words, query.languages))
+    if not any(question_words.asks_about_person(each, people, question_words.ABOUT) for each in asked):
         return ranked
     views = [one.view for one in found.audiences]
     keys = {view.speakers[n].key for view in views for n in view.find_speakers("name", people)} - {""}
@@ -356,10 +345,7 @@ def add_changes(ranked: Ranked, db: Database) -> Ranked:
 
 def keep_changes(ranked: Ranked, before: Ranked) -> Ranked:
     """Add to the candidates the changes found by the previous round, `before`."""
-    found = defaultdict[RowId, list[FoundRow]](list)
-    for c in before.candidates:
-        if c.changes is not None:
-            found[c.changes].append(before.rows[c.key])
+    found = group((c.changes, before.rows[c.key]) for c in before.candidates if c.changes is not None)
     return _offer_changes(ranked, found)
 
 
@@ -370,10 +356,9 @@ def _offer_changes(ranked: Ranked, found: Mapping[RowId, Sequence[FoundRow]]) ->
         return ranked
     changed = {(row.source, row.id): key for row, key in reversed(pairs)}
     ranked = _offer_rows(ranked, [(row, 0.0) for row, _ in pairs], "newest")
-    candidates = list(ranked.candidates)
-    for n, c in enumerate(candidates):
-        if (key := changed.get((c.source, c.id))) is not None:
-            candidates[n] = replace(c, changes=key, context=False, tier=2)
+    candidates = [
+        replace(c, changes=changed[c.key], context=False, tier=2) if c.key in changed else c for c in ranked.candidates
+    ]
     return replace(ranked, candidates=candidates)
 
 
@@ -407,7 +392,7 @@ def offer_person(ranked: Ranked) -> Ranked:
     is_unread = question.has_unread_time  # the asker's last statements are no answer
     if search.index is None or not search.query.is_question or query is None or is_unread:
         return ranked
-    words_of_self = self_words(question.languages)
+    words_of_self = question_words.self_words(question.languages)
     terms = tuple(QueryTerm(word, "keyword", index_terms={(WORD, word): True}) for word in words_of_self)
     found = match.match(replace(search, terms=terms), list_excluded(search), every=True)
     query = replace(query, question=_with_people(question, search, found))
@@ -450,7 +435,8 @@ def fill_with_person(ranked: Ranked) -> Ranked:
     question = query.question
     if ranked.round.missed or question.is_limited or question.order or question.has_unread_time:
         return ranked
-    if begins_with(asked_words(search.query.text), "request", question.languages):  # `Can you tell me a joke?`
+    words = question_words.asked_words(search.query.text)
+    if question_words.begins_with(words, "request", question.languages):  # `Can you tell me a joke?`
         return ranked
     said = match.match(replace(search, terms=()), list_excluded(search), every=True)
     query, most = replace(query, question=_with_people(question, search, said)), search.query.limit + ranked.round.extra
@@ -514,7 +500,7 @@ def build_query(search: Search, question: Question, found: Matches) -> RankingQu
     for term, weight, (_, is_whole) in zip(search.terms, weights, counts, strict=True):
         most[term.group] = max(most.get(term.group, 0.0), weight if is_whole else INSIDE * weight)
     spoken, by_words = question.languages or tuple(languages), not search.query.text
-    has_answers = is_question(search.query.text, spoken)
+    has_answers = question_words.is_question(search.query.text, spoken)
     return RankingQuery(
         search.terms,
         weights,
@@ -575,10 +561,7 @@ def _list_name_parts(question: Question, languages: Sequence[str]) -> frozenset[
 def _leave_names(
     terms: Sequence[QueryTerm], weights: Sequence[float], question: Question, languages: Sequence[str]
 ) -> Sequence[float]:
-    """Set the weights of speaker names and of words such as `now` to 0.
-
-    If only tags would keep a weight, return the weights unchanged.
-    """
+    """Set the weights of speaker names and of words such as `now` to 0, unless only tags would keep a weight."""
     parts = _list_name_parts(question, languages)
     if question.is_present:  # the word `now` does not make a row better
         parts |= _list_now(question.languages, tuple(languages))

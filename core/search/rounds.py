@@ -114,10 +114,7 @@ def _leave_spans(ranked: Ranked, found: Matches) -> Ranked:
 
 
 def _add_earlier(ranked: Ranked, left_out: Sequence[RowId]) -> Ranked:
-    """If no keyword matches in a named time of weeks, add the newest matches before that time to the candidates.
-
-    `How much was my rent in June?`
-    """
+    """If no keyword matches in a named time of weeks (`my rent in June`), add the newest matches before that time."""
     current, keywords = ranked.round, ranked.search.keyword_ids
     starts = [span.start for span in current.question.spans if span.role == "said" and span.start is not None]
     if ranked.has_keyword or days.are_short(current.question) or not starts or not keywords:

@@ -155,9 +155,8 @@ def read_exclude(value: object) -> Exclude:
 def _exclude_items(value: object) -> Iterable[object]:
     if value is None:
         return ()
-    if isinstance(value, (str, Mapping)):
-        return (value,)
-    if isinstance(value, (tuple, list)) and [type(item) for item in value] == [str, int]:
+    is_pair = isinstance(value, (tuple, list)) and [type(item) for item in value] == [str, int]
+    if is_pair or isinstance(value, (str, Mapping)):
         return (value,)
     if isinstance(value, (tuple, list, set, frozenset)):
         return value

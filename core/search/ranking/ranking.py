@@ -11,22 +11,9 @@ import numpy as np
 
 from ...index.numbers import Flags, Floats, Ints, LocalRows, MatchRows, ViewRows, put_in_order
 from ...index.shapes import IndexTerm, RowId
+from . import reasons
 from .days import are_inside
 from .frame import AudienceMatches, Frame, HeldWords, Seen, build_frame, choose_best, look_at, read_words
-from .reasons import (
-    MOST_RANKED,
-    SessionScores,
-    choose_leads,
-    find_fitting,
-    find_in_order,
-    find_newest,
-    find_open,
-    is_said_by_others,
-    keep_fullest,
-    list_reasons,
-    weigh,
-    weigh_sessions,
-)
 from .rows import Candidate, Kept, Matched, RankingQuery
 from .weights import SHORT_ROW, saturation
 
@@ -86,7 +73,7 @@ class Ranking:
     """Rows that are read whatever their rank, each with the reason why it gets one of the first places."""
     seen: Sequence[Seen] = ()
     held: HeldWords | None = None
-    sessions: SessionScores | None = None
+    sessions: reasons.SessionScores | None = None
 
 
 def rank_rows(
@@ -97,25 +84,28 @@ def rank_rows(
         return Ranking()
     held = read_words(audiences, query, offered)
     seen = look_at(audiences, query)
-    is_open = find_open(seen, held.rows)
+    is_open = reasons.find_open(seen, held.rows)
     sources = np.concatenate([one.matches.view.source[rows] for one, rows in zip(seen, held.rows, strict=True)])
     considered = {source: n for source, n in enumerate(np.bincount(sources).tolist()) if n}
     counts = considered, int(np.count_nonzero(is_open))
     most = max(count, LEADING)
     if query.by_words:
         at_us = np.concatenate([one.matches.view.at_us[rows] for one, rows in zip(seen, held.rows, strict=True)])
-        around = list_words(seen, held, choose_leads(held, is_open, at_us, most, {}, held.turn))
+        around = list_words(seen, held, reasons.choose_leads(held, is_open, at_us, most, {}, held.turn))
         return Ranking(*counts, around, around.list_best(count), (), seen, held)
     order = query.question.order
-    fullest = held if order else keep_fullest(held, max(MOST_RANKED, count), offered)
+    fullest = held if order else reasons.keep_fullest(held, max(reasons.MOST_RANKED, count), offered)
     if fullest is not held:
-        held, is_open = fullest, find_open(seen, fullest.rows)
+        held, is_open = fullest, reasons.find_open(seen, fullest.rows)
     frame = build_frame(seen, held.rows)
-    sessions = weigh_sessions(seen, held, frame)
+    sessions = reasons.weigh_sessions(seen, held, frame)
     of_row = sessions.find(frame.session)
-    reasons = list_reasons(seen, frame, query, held.own, held.turn, held.share, of_row)
-    leads = choose_leads(held, is_open, frame.at_us, most, reasons, frame.long)
-    by_time = find_in_order(held, frame, is_open, order) if order else find_newest(held, frame, is_open, query.newest)
+    by_reason = reasons.list_reasons(seen, frame, query, held.own, held.turn, held.share, of_row)
+    leads = reasons.choose_leads(held, is_open, frame.at_us, most, by_reason, frame.long)
+    if order:
+        by_time = reasons.find_in_order(held, frame, is_open, order)
+    else:
+        by_time = reasons.find_newest(held, frame, is_open, query.newest)
     placed = list(_split(frame, by_time))
     for n, rows in placed:
         leads[n] = ViewRows(np.concatenate([leads[n], rows]))
@@ -123,7 +113,7 @@ def rank_rows(
     best = around.list_best(count)
     kept: list[tuple[LocalRows, Kept]] = [(around.find(n, rows), "" if order else "newest") for n, rows in placed]
     if query.question.people:
-        by_others = is_said_by_others(held, frame)
+        by_others = reasons.is_said_by_others(held, frame)
         whose = around.reasons["person"][best]
         said = best[around.is_match[best] & (whose < 0 if by_others else whose > 0)]
         if by_others or (len(best) and whose[0] < 0):
@@ -213,7 +203,7 @@ def list_words(seen: Sequence[Seen], held: HeldWords, leads: Sequence[ViewRows])
 def look_around(
     seen: Sequence[Seen],
     held: HeldWords,
-    sessions: SessionScores,
+    sessions: reasons.SessionScores,
     leads: Sequence[ViewRows],
     query: RankingQuery,
     reach: int,
@@ -230,23 +220,23 @@ def look_around(
     nothing = np.zeros(len(at), np.float32)  # of a row that does not match
     values = (held.own, held.turn, held.share, held.tags)
     own, turn, share, tags = [np.where(is_row, each[at], nothing) if len(each) else nothing for each in values]
-    is_open = find_open(seen, [frame.rows_of(n) for n in range(len(seen))])
+    is_open = reasons.find_open(seen, [frame.rows_of(n) for n in range(len(seen))])
     visible = is_open.copy()
     for n, one in enumerate(seen):
         if one.matches.readable is not None:
             visible[frame.starts[n] : frame.starts[n + 1]] &= one.matches.readable(frame.rows_of(n))
     is_match, run = is_row & is_open, (~touches).cumsum()
-    reasons = list_reasons(seen, frame, query, own, turn, share, sessions.find(frame.session))
+    by_reason = reasons.list_reasons(seen, frame, query, own, turn, share, sessions.find(frame.session))
     contexts = _find_contexts(held, frame, at, is_row, is_near, query, max(REACH, reach)) + tags
-    reasons["context"] = np.maximum(contexts, own)
-    reasons["beside"] = _find_beside(own, frame.words, is_near)
+    by_reason["context"] = np.maximum(contexts, own)
+    by_reason["beside"] = _find_beside(own, frame.words, is_near)
     may = is_match.copy()
     if query.has_answers and reach:
         may |= (contexts >= query.least_context) & _stands_near(is_match, run, reach)
         if query.question.spans:
             may |= are_inside(query.question, frame.at_us)
-    score = sum(weigh(reasons, find_fitting(reasons), frame.long).values(), np.zeros(1, np.float32))
-    return Around(frame, score, is_match, may & visible, visible, run, tags, reasons)
+    score = sum(reasons.weigh(by_reason, reasons.find_fitting(by_reason), frame.long).values(), np.zeros(1, np.float32))
+    return Around(frame, score, is_match, may & visible, visible, run, tags, by_reason)
 
 
 def _widen(one: Seen, rows: ViewRows, widest: int) -> ViewRows:

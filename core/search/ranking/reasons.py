@@ -7,25 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...index.numbers import Column, Flags, Floats, MatchRows, ViewRows, is_among, take
+from . import weights
 from .days import choose_ends, find_coming, find_days
 from .frame import Frame, HeldWords, Seen, choose_best
 from .rows import RankingQuery
-from .weights import (
-    BY_MEANING,
-    FULL_MATCH,
-    FULL_SHARE,
-    LIKE,
-    MOST_LENGTH,
-    OF_WORDS,
-    USUAL_LENGTH,
-    WEIGHTS,
-    WHOLE,
-    between,
-    rarity_weight,
-    saturation,
-)
 
-_LENGTHS = np.array([math.log(max(1, words) / USUAL_LENGTH) for words in range(MOST_LENGTH + 1)], np.float32)
+_LENGTHS = np.array([math.log(max(1, n) / weights.USUAL_LENGTH) for n in range(weights.MOST_LENGTH + 1)], np.float32)
 
 MOST_RANKED = 10_000
 """Maximum number of matching rows of an audience that are ranked by all reasons: those with the best own words."""
@@ -54,8 +41,8 @@ def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
     """Return each row's factor, 0 to 1, for the reasons outside OF_WORDS: 1 if its word score reaches FULL_MATCH."""
     match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
     if "meaning" in reasons:
-        match = np.maximum(match, LIKE * reasons["meaning"])
-    fitting: Floats = np.minimum(1.0, match / FULL_MATCH)
+        match = np.maximum(match, weights.LIKE * reasons["meaning"])
+    fitting: Floats = np.minimum(1.0, match / weights.FULL_MATCH)
     for name in ("day", "month", "statement"):
         if name in reasons:
             fitting = np.where(reasons[name] > 0, 1.0, fitting)
@@ -66,13 +53,13 @@ def weigh(
     reasons: Mapping[str, Floats], fitting: Floats, long: Floats, *, by_meaning: bool = False
 ) -> dict[str, Floats]:
     """Return how much each reason adds to each row's score; `fitting`: see `find_fitting`, `long`: see `Frame.long`."""
-    weights = WEIGHTS | BY_MEANING if by_meaning else WEIGHTS
+    by_name = weights.WEIGHTS | weights.BY_MEANING if by_meaning else weights.WEIGHTS
     share = float(long[0]) if len(long) and (long == long[0]).all() else None
     parts = {}
     for name, value in reasons.items():
-        weight = between(weights[name], long) if share is None else between(weights[name], share)
+        weight = weights.between(by_name[name], long) if share is None else weights.between(by_name[name], share)
         if share is None or weight:
-            parts[name] = weight * value if name in OF_WORDS else weight * value * fitting
+            parts[name] = weight * value if name in weights.OF_WORDS else weight * value * fitting
     return parts
 
 
@@ -105,24 +92,18 @@ def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> Sessi
     sizes = np.concatenate([one.matches.view.session_words[mine - one.first_session] for one, mine in parts])
     times = [np.bincount(session_of[hits.rows], hits.times, len(numbers)) for hits in held.groups.values()]
     rows_of = [counts.nonzero()[0] for counts in times]
-    weights = [rarity_weight(len(there), every) if len(there) else 0.0 for there in rows_of]
-    total = sum(weights) or 1.0
-    for weight, counts, there in zip(weights, times, rows_of, strict=True):
-        worth[there] += weight * saturation(counts[there].astype(np.float64), sizes[there], mean) / total
+    rarities = [weights.rarity_weight(len(there), every) if len(there) else 0.0 for there in rows_of]
+    total = sum(rarities) or 1.0
+    for weight, counts, there in zip(rarities, times, rows_of, strict=True):
+        worth[there] += weight * weights.saturation(counts[there].astype(np.float64), sizes[there], mean) / total
     return SessionScores(numbers, worth)
 
 
 def list_reasons(
-    seen: Sequence[Seen],
-    frame: Frame,
-    query: RankingQuery,
-    own: Floats,
-    turn: Floats,
-    share: Floats,
-    session: Floats,
+    seen: Sequence[Seen], frame: Frame, query: RankingQuery, own: Floats, turn: Floats, share: Floats, session: Floats
 ) -> dict[str, Floats]:
     """Return the ranking reasons that need neither texts nor neighbours, with a value for each row."""
-    length = _LENGTHS[np.clip(frame.words, 1, MOST_LENGTH).astype(np.int64)]
+    length = _LENGTHS[np.clip(frame.words, 1, weights.MOST_LENGTH).astype(np.int64)]
     reasons = {"context": own, "own": own, "turn": turn, "share": share, "session": session}
     reasons |= {"length": np.where(frame.is_chat, length, np.float32(0)), "near": frame.near}
     if frame.person is not None:
@@ -167,7 +148,7 @@ def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> Ma
     A row is complete if its share of terms is at least FULL of the best. Rows newer than all complete rows are chosen,
     best share first; if there are none, the newest complete row.
     """
-    may = is_open & (frame.words <= WHOLE)  # a longer text holds some word of any question
+    may = is_open & (frame.words <= weights.WHOLE)  # a longer text holds some word of any question
     rows = (may & _are_of_person(frame)).nonzero()[0]
     share, at_us = held.share[rows], frame.at_us[rows]
     found = []
@@ -182,7 +163,7 @@ def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> Ma
 
 def find_in_order(held: HeldWords, frame: Frame, is_open: Flags, order: str) -> MatchRows:
     """Return the first or last rows that match nearly as well as the best, if possible of the person asked about."""
-    is_full = is_open & (held.own >= FULL_SHARE * held.own.max(initial=0.0))
+    is_full = is_open & (held.own >= weights.FULL_SHARE * held.own.max(initial=0.0))
     of_person = is_full & _are_of_person(frame)
     rows = (of_person if of_person.any() else is_full).nonzero()[0]
     return MatchRows(rows[choose_ends(frame.at_us[rows], order)])

@@ -15,10 +15,10 @@ from ...text.forms.spellings import share_spelt_otherwise
 from ...text.question_words import asked_words, begins_with, holds
 from ...text.words import list_terms
 from ..question import has_number, tells_time
+from . import weights
 from .days import list_ranges
 from .reasons import find_fitting, weigh
 from .rows import CHAT, FOLDED_CHARS, UNKNOWN, Candidate, RankingQuery, ScoredRow
-from .weights import K1, PASSAGE, REPEAT, REPEAT_AGAIN, REPEAT_ROWS, SHORT_ROW, WHOLE, between, find_weight, hold_back
 
 SPACED = 80
 """Number of best rows that lose score for better rows of their session."""
@@ -50,7 +50,7 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
     """Set the reasons and scores of rows, without copying them, and return those that may become hits."""
     candidates, reasons = [row.candidate for row in rows], [dict(row.candidate.reasons) for row in rows]
     for row, mine in zip(rows, reasons, strict=True):
-        if row.candidate.words > WHOLE and mine:
+        if row.candidate.words > weights.WHOLE and mine:
             mine.update(read_passages(row, query))
     for mine, beside in zip(reasons, look_beside(candidates, reasons), strict=True):
         mine["beside"] = beside
@@ -120,7 +120,7 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
     folded, words = row.row.folded, row.candidate.words
     terms = list_terms(folded)
     # Only the beginning of a very long text was read.
-    parts = max(1, round((len(terms) if len(folded) >= FOLDED_CHARS else words) / PASSAGE))
+    parts = max(1, round((len(terms) if len(folded) >= FOLDED_CHARS else words) / weights.PASSAGE))
     passages: list[dict[int, float]] = [{} for _ in range(parts)]
     asked = {word for kind, word in query.shares if kind == WORD}
     for at, word in [(at, word) for at, word in enumerate(terms) if word in asked]:
@@ -135,12 +135,13 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
             at = folded.find(term.text)
             passages[at * parts // len(folded) if at >= 0 else -1][term.group] = times
             held.add(term.group)
-    held_back, tag_worth = hold_back(words / parts, min(float(PASSAGE), query.mean_words)), row.candidate.tag_worth
+    held_back = weights.hold_back(words / parts, min(float(weights.PASSAGE), query.mean_words))
+    tag_worth = row.candidate.tag_worth
     own = shared = 0.0
     for passage in passages:
         scored = held_terms = 0.0
         for group, count in passage.items():
-            scored += query.weights[group] * (count * (K1 + 1) / (count + held_back))  # `saturation`
+            scored += query.weights[group] * (count * (weights.K1 + 1) / (count + held_back))  # `saturation`
             held_terms += query.weights[group] * min(1.0, count)
         own, shared = max(own, scored), max(shared, held_terms)
     return {"own": own / query.total + tag_worth, "share": shared / query.total + tag_worth}
@@ -156,15 +157,12 @@ def look_beside(rows: Sequence[Candidate], reasons: Sequence[Mapping[str, float]
     beside = []
     for row in rows:
         best = max(own.get((row.session, row.place - 1), 0.0), own.get((row.session, row.place + 1), 0.0))
-        beside.append(best * math.exp(-max(1, row.words) / SHORT_ROW) if best > 0.0 else 0.0)
+        beside.append(best * math.exp(-max(1, row.words) / weights.SHORT_ROW) if best > 0.0 else 0.0)
     return beside
 
 
 def compare_meanings(rows: Sequence[Candidate], near: Near) -> list[dict[str, float]]:
-    """Return the ranking reasons `meaning` and, unless they are 0, `meaning_near` and `meaning_after` of each row.
-
-    Two rows of a session are adjacent if their places are consecutive.
-    """
+    """Return the ranking reasons `meaning` and, unless they are 0, `meaning_near` and `meaning_after` of each row."""
     worth = [near.worth.get(row.key, 0.0) for row in rows]
     reasons = [{"meaning": value} for value in worth]
     sessions: dict[object, list[int]] = {}
@@ -201,16 +199,16 @@ def read_closely(rows: Sequence[ScoredRow], query: RankingQuery) -> list[dict[st
     spelt = frozenset([i for i, word in words if not (word.isascii() and word.islower())])
     for row in rows:
         text, long, reasons = row.row.folded[:CLOSE_CHARS], row.candidate.long, dict[str, float]()
-        if find_weight("first", long):
+        if weights.find_weight("first", long):
             # A question often asks for what people say about themselves.
             reasons["first"] = float(holds(asked_words(text), "self", languages))
         if not (spelt.isdisjoint(row.matched) and all(map(str.isascii, row.row.texts))):
             written = [word for i in row.matched if (word := query.terms[i].written)]
             if otherwise := share_spelt_otherwise(written, row.row.shown_text[:CLOSE_CHARS]):
                 reasons["spelling"] = otherwise
-        if question.wants_time and find_weight("time", long):
+        if question.wants_time and weights.find_weight("time", long):
             reasons["time"] = float(tells_time(text, languages))
-        if question.wants_number and find_weight("number", long):
+        if question.wants_number and weights.find_weight("number", long):
             reasons["number"] = float(has_number(text, languages))
         made.append(reasons)
     return made
@@ -236,7 +234,8 @@ def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:
         chosen.append(row)
         step = less.get(session)
         if step is None:
-            step = between(REPEAT, stands.long) * REPEAT_ROWS / max(REPEAT_ROWS, stands.session_rows)
+            rows = max(weights.REPEAT_ROWS, stands.session_rows)
+            step = weights.between(weights.REPEAT, stands.long) * weights.REPEAT_ROWS / rows
         off[session] += step
-        less[session] = step * REPEAT_AGAIN
+        less[session] = step * weights.REPEAT_AGAIN
     return [*chosen, *ordered[len(chosen) :]]
