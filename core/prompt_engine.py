@@ -21,7 +21,6 @@ from .text.strict_json import make_strict
 
 if TYPE_CHECKING:
     from .database.engine import Database
-    from .prompt.call import Report
     from .synth_tagging import expand_tags, extract_tags
 
 __all__ = ["Answer", "Messages", "build_json_prompt", "build_messages", "expand_tags", "explain_json_prompt",
@@ -95,7 +94,9 @@ def build_json_prompt(
         message, context_memory, interface_name, image_data, attachments, max_chars, limit_tokens, counter,
         destination, db, settings, scope, replacing,
     )  # fmt: skip
-    return _build(request)[0]
+    from .prompt import pipeline  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
+
+    return pipeline.build(request)[0]
 
 
 def build_messages(
@@ -152,7 +153,9 @@ def build_messages(
         message, context_memory, interface_name, None, None, max_chars, limit_tokens, counter,
         destination, db, settings, scope, replacing, cite=cite,
     )  # fmt: skip
-    return _build_messages(request, dialect)[0]
+    from .prompt import pipeline  # noqa: PLC0415 - as above
+
+    return pipeline.build_messages(request, dialect)[0]
 
 
 def explain_messages(
@@ -188,14 +191,10 @@ def explain_messages(
         message, context_memory, interface_name, None, None, max_chars, limit_tokens, counter,
         destination, db, settings, scope, replacing, cite=cite,
     )  # fmt: skip
-    messages, report = _build_messages(request, dialect)
-    return messages, report.as_dict()
-
-
-def _build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dict[str, Any], Report]:
     from .prompt import pipeline  # noqa: PLC0415 - as above
 
-    return pipeline.build_messages(request, dialect)
+    messages, report = pipeline.build_messages(request, dialect)
+    return messages, report.as_dict()
 
 
 def explain_json_prompt(
@@ -235,14 +234,10 @@ def explain_json_prompt(
         message, context_memory, interface_name, image_data, attachments, max_chars, limit_tokens, counter,
         destination, db, settings, scope, replacing,
     )  # fmt: skip
-    prompt, report = _build(request)
+    from .prompt import pipeline  # noqa: PLC0415 - as above
+
+    prompt, report = pipeline.build(request)
     return prompt, report.as_dict()
-
-
-def _build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
-    from .prompt import pipeline  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
-
-    return pipeline.build(request)
 
 
 def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None = None) -> dict[str, Any]:

@@ -75,8 +75,8 @@ class HistoryBuilder:
         live_current, live_recent, left_out = self._choose_live()
         here = [e for e in rows if e.conversation == own] if own is not None and s.enable_history_current_chat else []
         there = [e for e in others if e.conversation != own] if s.unified_history and s.enable_history_recent else []
-        current, lost_here = self._choose(CURRENT, caps.history, here, live_current, is_echo)
-        recent, lost_there = self._choose(RECENT, caps.recent, there, live_recent, is_echo)
+        current, lost_here = self._choose(CURRENT, caps.history, here, live_current)
+        recent, lost_there = self._choose(RECENT, caps.recent, there, live_recent)
         left_out += lost_here + lost_there
         called = self._list_persona_names(rows, live_current)
         called += [*self.people.list_persona_names(own or "", called), *self._list_persona_names(others, live_recent)]
@@ -122,14 +122,11 @@ class HistoryBuilder:
         return chosen[CURRENT], chosen[RECENT], left_out
 
     def _choose(
-        self,
-        section: str,
-        most: int,
-        stored: Sequence[HistoryEntry],
-        live: Sequence[Chat],
-        is_echo: Callable[[HistoryEntry], bool],
+        self, section: str, most: int, stored: Chat, live: Sequence[Chat]
     ) -> tuple[list[HistoryEntry], list[LeftOut]]:
         """Return the newest visible messages, oldest first; if one is both stored and live, the stored copy is kept."""
+
+        is_echo = echo_check(self.message)
 
         def why_not(entry: HistoryEntry) -> str:
             if self.is_replaced(entry):

@@ -193,9 +193,11 @@ class NameLabels:
         """Identity and present name of the asker, for each of the asker's identities."""
         self.persona = self.label(PERSONA, persona) if persona else ""
         self._persona_form = name_form(self.persona)
-        if asker is None or read_role(asker.raw) == "persona":
-            return
-        if not known_name(asker.sender.name, asker.sender.username):
+        if (
+            asker is None
+            or read_role(asker.raw) == "persona"
+            or not known_name(asker.sender.name, asker.sender.username)
+        ):
             return
         identity, name = _identify(asker)
         linked = [identity_of(key, key.partition("/")[2], "") for key in identities]

@@ -224,17 +224,12 @@ def _walk(
     row = source.table.c
     above, below = (at.high, LONGEST) if newer else (-1, at.low)
     wanted = source.findable if local else source.findable & sources.open_to(source)
-    there = exists(literal_column("1")).where(
-        _V.audience_id == row.audience_id, _V.row_id == row.id, _V.source == source.number, _V.model == model
-    )
-    chosen = select(
-        row.id,
-        row.content_hash,
-        func.substr(source.text, 1, 20_000).label("text"),
-        (row.sender_name if source is sources.CHAT else literal_column("NULL")).label("speaker"),
-        case((wanted, 1), else_=0).label("wanted"),
-        case((there, 1), else_=0).label("embedded"),
-    ).where(row.persona_id == persona, row.id > above, row.id < below)
+    own = (_V.audience_id == row.audience_id, _V.row_id == row.id, _V.source == source.number, _V.model == model)
+    there = exists(literal_column("1")).where(*own)
+    speaker = row.sender_name if source is sources.CHAT else literal_column("NULL")
+    facts = (row.id, row.content_hash, func.substr(source.text, 1, 20_000).label("text"), speaker.label("speaker"))
+    flags = (case((each, 1), else_=0).label(name) for each, name in ((wanted, "wanted"), (there, "embedded")))
+    chosen = select(*facts, *flags).where(row.persona_id == persona, row.id > above, row.id < below)
     ordered = chosen.order_by(row.id if newer else row.id.desc()).limit(WALKED)
     found = db.read(ordered if local else ordered.params(local_only=0), source=source.table.name)
     rows: list[Unembedded] = []

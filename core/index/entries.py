@@ -104,17 +104,11 @@ def indexed_columns(source: SourceTable) -> tuple[ColumnElement[Any], ...]:
         )
         local = func.coalesce(conversation.scalar_subquery(), 0)
     tags = null() if source.tags is None else source.tags
-    return (
-        row.id,
-        row.audience_id,
-        row.timestamp,
-        row.text_folded,
-        tags.label("tags"),
-        local.label("local_only"),
-        *(column.label(f"place{n}") for n, column in enumerate(place_columns(source))),
-        # The texts are needed if another program wrote the row without its folded text.
-        *(case((row.text_folded.is_(None), text)).label(f"text{n}") for n, text in enumerate(list_texts(source))),
-    )
+    facts = (row.id, row.audience_id, row.timestamp, row.text_folded, tags.label("tags"), local.label("local_only"))
+    places = (column.label(f"place{n}") for n, column in enumerate(place_columns(source)))
+    # The texts are needed if another program wrote the row without its folded text.
+    texts = (case((row.text_folded.is_(None), text)).label(f"text{n}") for n, text in enumerate(list_texts(source)))
+    return (*facts, *places, *texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,9 +48,7 @@ class NewMessage:
     hidden: bool = False
     excluded: bool = False
     title: str = ""
-    """Host's name for the conversation."""
     server_name: str = ""
-    """Host's name for the server."""
     instructions: tuple[Instruction, ...] = ()
     """Standing instructions in the text, which are stored with the message."""
     beside: Any = None

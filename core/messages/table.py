@@ -146,9 +146,10 @@ def _facts(family: str) -> CompiledStatement:
     """Return the statement that reads, before a message is stored, its conversation, privacy levels and duplicates."""
     c = conversations_table.c
     persona: Any = bindparam("persona", type_=Key(64))
+    conversation = bindparam("conversation", type_=Key(512))
     participant, triggered_by = (bindparam(name, type_=Key(255)) for name in ("participant", "triggered_by"))
     shown = select(people.c.display_name).where(people.c.persona_id == persona, people.c.participant_key == participant)
-    here = and_(_C.persona_id == persona, _C.interface_path == bindparam("conversation", type_=Key(512)))
+    here = and_(_C.persona_id == persona, _C.interface_path == conversation)
     same_id = select(_C.id).where(here, _C.message_id == bindparam("message_id", type_=Key(191))).limit(1)
     is_named = _C.sender_name == bindparam("sender_name", type_=_C.sender_name.type)
     same_text = select(_C.id).where(
@@ -160,15 +161,10 @@ def _facts(family: str) -> CompiledStatement:
         or_(bindparam("by_id", type_=Integer()) == 1, is_named),
         or_(bindparam("has_id", type_=Integer()) == 0, _C.message_id.is_(None)),
     )
-    statement = select(
-        *table_conversations.FACTS,
-        table_participants.strictest_rank(participant),
-        table_participants.strictest_rank(triggered_by),
-        shown.scalar_subquery(),
-        same_id.scalar_subquery(),
-        same_text.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1).scalar_subquery(),
-    ).where(c.persona_id == persona, c.conversation_key == bindparam("conversation", type_=Key(512)))
-    return CompiledStatement(statement, family)
+    newest = same_text.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1)
+    ranks = (table_participants.strictest_rank(who) for who in (participant, triggered_by))
+    facts = select(*table_conversations.FACTS, *ranks, *(each.scalar_subquery() for each in (shown, same_id, newest)))
+    return CompiledStatement(facts.where(c.persona_id == persona, c.conversation_key == conversation), family)
 
 
 def is_private(message: NewMessage, levels: Mapping[str, table_participants.Known], default: str) -> bool:

@@ -102,21 +102,17 @@ def _insert_part(
 
 
 def _hold_conversation(
-    connection: Connection,
-    db: Database,
-    scope: Scope,
-    messages: Mapping[int, NewMessage],
-    results: dict[int, WriteResult],
+    connection: Connection, db: Database, scope: Scope, by_id: Mapping[int, NewMessage], results: dict[int, WriteResult]
 ) -> list[Ready]:
     """Lock a conversation and return the messages to store; put the results of all others into `results`."""
-    batch, persona, key = list(messages.values()), scope.persona, scope.conversation or ""
+    batch, persona, key = list(by_id.values()), scope.persona, scope.conversation or ""
     said = [message for message in batch if message.is_of_somebody]
     sender = next((message.participant for message in said if message.participant), "" if said else None)
     title = next((message.title for message in reversed(batch) if message.title), "")
     place = table_conversations.ensure(connection, db, scope, sender=sender, title=title, is_greeting=sender is None)
     seen = Seen(connection, persona, key, batch)
     ready: list[Ready] = []
-    for row_id, message in messages.items():
+    for row_id, message in by_id.items():
         double = seen.double_of(message)
         is_own = double == row_id  # the same part was stored already: its commit ended after its answer was lost
         if double is None:
@@ -152,10 +148,7 @@ class Seen:
         self._keep((message.digest, *message.sender), microseconds(message.at), row_id, message.message_id)
 
     def double_of(self, message: NewMessage) -> int | None:
-        """Return the id of the newest message that this message repeats; None if it repeats no message.
-
-        Messages with different ids are different; if either has no id, sender, text and time are compared.
-        """
+        """Return the newest message that this one repeats: by id, or if one has no id, by sender, text and time."""
         if message.message_id is not None and message.message_id in self._ids:
             return self._ids[message.message_id]
         at = microseconds(message.at)

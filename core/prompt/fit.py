@@ -116,7 +116,6 @@ class Fitted:
     memories: Sequence[Any] = ()
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
-    """Notes on sections that are shown in part."""
     parts: Mapping[str, int] = field(default_factory=dict)
     """Size of each part, for `PromptTooLargeError`, if the parts that are never cut exceed a limit; else empty."""
     broken: Literal["characters", "tokens"] | None = None

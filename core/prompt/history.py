@@ -203,8 +203,9 @@ def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
     if function is None:
         return lines
     arguments = {"interface_path": path and plain_key(path), "limit": call.caps.history + 2 * call.caps.recent + MARGIN}
-    none: list[HistoryEntry] = []
-    given = call.guard("history", lambda: _entries(call.ask_hook(function, arguments), path or ""), none)
+    given = call.guard(
+        "history", lambda: _entries(call.ask_hook(function, arguments), path or ""), list[HistoryEntry]()
+    )
     here = [entry for entry in given if entry.conversation == path]
     elsewhere = [entry for entry in given if entry.conversation != path]
     return replace(lines, current=here, recent=elsewhere, is_from_host=True)

@@ -19,19 +19,9 @@ from ..text.folding import collapsed, join_lines
 from ..text.hits import known_name
 from ..text.sizes import to_json
 from ..text.words import read_lists
-from . import fit
+from . import fit, messages
 from .call import Gathered, PromptCall
 from .fit import ASKED_FOR, RECAPS, Fitted, Item, Space
-from .messages import (
-    LEFT_OUT,
-    MessagePart,
-    Messages,
-    find_day_marks,
-    mark_days,
-    order_for_dialect,
-    place_recap,
-    read_turns,
-)
 from .structure import MESSAGES, Actions, render_line, write_opening
 
 CHARS_OF_TOKEN = 4
@@ -53,7 +43,7 @@ class Line(NamedTuple):
     head: str = ""
     """Time and speaker; never cut."""
     hit: Hit | None = None
-    turn: MessagePart | None = None
+    turn: messages.MessagePart | None = None
     mark: str = ""
     """Citation mark, which is also in `head`; "" for none."""
     id: str = ""
@@ -81,7 +71,7 @@ class MessageLines:
         replied = gathered.reply
         self.reply = reply_note(replied.get("from", ""), replied.get("text", "")) if replied else ""
         self.text = message.text_with_attachments()
-        turns = read_turns(gathered.context, self.asker, persona) if as_turns else []
+        turns = messages.read_turns(gathered.context, self.asker, persona) if as_turns else []
         recalled = gathered.recalled
         self.filling = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.scored.tier >= FILLING}
         self.chats = {(one.hit["source"], one.hit["id"]): one.row.conversation for one in recalled.chosen}
@@ -95,13 +85,13 @@ class MessageLines:
 
         items: list[Item] = []
 
-        def write(numbers: Collection[int]) -> tuple[Messages | dict[str, Any], str]:
-            messages = order_for_dialect(dialect, *self._compose(self._recall(items, numbers)))
-            return messages, _join_contents(messages)
+        def write(numbers: Collection[int]) -> tuple[messages.Messages | dict[str, Any], str]:
+            prompt = messages.order_for_dialect(dialect, *self._compose(self._recall(items, numbers)))
+            return prompt, _join_contents(prompt)
 
-        messages, least = write(())
+        prompt, least = write(())
         if (unit := space.find_broken(least)) is not None:
-            return Fitted(messages, least, parts={"messages": space.measure(least)}, broken=unit)
+            return Fitted(prompt, least, parts={"messages": space.measure(least)}, broken=unit)
         base = least + HEAD + stamp(self.at, self.zone)
         items, kept = self._choose(self.lines, space, base)
         spare = 0  # for times that move to another line if the first of a day is cut
@@ -123,20 +113,20 @@ class MessageLines:
         text = "\n".join([head, *self._write_sections([items[n].value for n in sorted(kept)])]) if kept else ""
         return self._name_hits(fit.build_fitted(items, kept, text, text))
 
-    def _list_lines(self, turns: Sequence[MessagePart], recap_role: str | None) -> list[Line]:
+    def _list_lines(self, turns: Sequence[messages.MessagePart], recap_role: str | None) -> list[Line]:
         """Return every line that may be shown, by section; `recap_role` makes the running recap a turn of that role."""
         lines: list[Line] = []
         for section, value in self.gathered.context.items():
-            if section in LEFT_OUT or not value:
+            if section in messages.LEFT_OUT or not value:
                 continue
             ids = self.gathered.ids.get(section, ())
             if section == CURRENT and turns:
-                marks = find_day_marks(turns, self.at, self.zone) if self.shows_times else {}
+                marks = messages.find_day_marks(turns, self.at, self.zone) if self.shows_times else {}
                 named = enumerate(zip(turns, ids, strict=True))
                 lines += [Line(section, part.text, marks.get(n, ""), turn=part, id=own) for n, (part, own) in named]
             elif section == INJECTED and recap_role is not None:
                 text = mark_lines(value)
-                lines.append(Line(section, text, turn=MessagePart(text, recap_role)))
+                lines.append(Line(section, text, turn=messages.MessagePart(text, recap_role)))
             elif section == MEMORIES:
                 said_at = [(str(hit.get("timestamp", "")), str(hit.get("id", "")), n) for n, hit in enumerate(value)]
                 ordered = [value[n] for *_, n in sorted(said_at)]
@@ -287,7 +277,7 @@ class MessageLines:
             lines.append(line)
         return lines
 
-    def _compose(self, lines: Sequence[Line]) -> tuple[list[str], list[MessagePart]]:
+    def _compose(self, lines: Sequence[Line]) -> tuple[list[str], list[messages.MessagePart]]:
         """Return the texts of the system message, and the messages after it."""
         turns = [line.turn for line in lines if line.turn is not None and line.section != INJECTED]
         recap = [line.turn for line in lines if line.turn is not None and line.section == INJECTED]
@@ -301,17 +291,17 @@ class MessageLines:
             text = f"{self.reply} {text}"
         block = "\n".join(filter(None, [HEAD if records else "", self.now, *records]))
         last = f"{block}\n\n{text}" if block else text
-        opening, parts = [*self.system, *relationship, *wishes], [*turns, MessagePart(last)]
-        system, placed = place_recap(opening, parts, recap, self.recap_at, self.recap_depth)
-        return system, mark_days(placed, self.at, self.zone) if self.shows_times else placed
+        opening, parts = [*self.system, *relationship, *wishes], [*turns, messages.MessagePart(last)]
+        system, placed = messages.place_recap(opening, parts, recap, self.recap_at, self.recap_depth)
+        return system, messages.mark_days(placed, self.at, self.zone) if self.shows_times else placed
 
 
-def _list_turns(lines: Sequence[Line]) -> list[tuple[int, MessagePart]]:
+def _list_turns(lines: Sequence[Line]) -> list[tuple[int, messages.MessagePart]]:
     """Return the turns of this conversation, each with the index of its line."""
     return [(n, line.turn) for n, line in enumerate(lines) if line.section == CURRENT and line.turn is not None]
 
 
-def _find_run(turns: Sequence[tuple[int, MessagePart]], numbers: Collection[int]) -> int:
+def _find_run(turns: Sequence[tuple[int, messages.MessagePart]], numbers: Collection[int]) -> int:
     """Return the place among the turns at which the unbroken run of the newest ones in `numbers` begins."""
     kept, start = frozenset(numbers), len(turns)
     while start and turns[start - 1][0] in kept:
@@ -319,10 +309,10 @@ def _find_run(turns: Sequence[tuple[int, MessagePart]], numbers: Collection[int]
     return start
 
 
-def _join_contents(messages: Messages | dict[str, Any]) -> str:
-    if isinstance(messages, Messages):
-        return "\n\n".join(message["content"] for message in messages)
-    blocks = [*messages["system"], *(block for message in messages["messages"] for block in message["content"])]
+def _join_contents(prompt: messages.Messages | dict[str, Any]) -> str:
+    if isinstance(prompt, messages.Messages):
+        return "\n\n".join(message["content"] for message in prompt)
+    blocks = [*prompt["system"], *(block for message in prompt["messages"] for block in message["content"])]
     return "\n\n".join(block["text"] for block in blocks)
 
 

@@ -5,6 +5,7 @@ A file in TEMPLATES_DIR replaces the shipped one and is read again after a chang
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -117,11 +118,9 @@ def _parse_patterns(text: str) -> tuple[str, ...]:
 
 
 def _is_usable(entry: object, group: object, at: int) -> bool:
-    try:
+    with suppress(re.error):
         if isinstance(entry, str) and entry.strip():
             re.compile(entry)
             return True
-    except re.error:
-        pass
     logs.warning("refused_pattern_passed_over", file=REFUSED, group=group, entry=at)
     return False

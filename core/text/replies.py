@@ -5,6 +5,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from ..base.patterns import lazy_pattern
@@ -35,15 +36,13 @@ def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) 
         return None
     text = strip_thoughts(reply)
     fenced = _FENCED.search(text)
-    try:
+    with suppress(RecursionError):  # brackets nested more than MAX_DEPTH deep
         for part in (fenced[1].strip() if fenced else "", text):
             for value in _iter_objects(part):
                 if not value.keys().isdisjoint(keys):
                     plain: dict[str, Any] = make_strict(value)[0]
                     if fits is None or fits(plain):
                         return plain
-    except RecursionError:  # brackets nested more than MAX_DEPTH deep
-        pass
     return None
 
 

@@ -137,10 +137,7 @@ def stem(word: str, languages: Sequence[str]) -> str:
 
 @cache_texts(50_000)
 def _stem(word: str, languages: tuple[str, ...]) -> str:
-    for form in _stems(word, languages):
-        if form != word:
-            return form
-    return word
+    return next((form for form in _stems(word, languages) if form != word), word)
 
 
 def with_prefixes(form: str) -> list[str]:

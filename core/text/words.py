@@ -48,10 +48,8 @@ def candidates_of(run: str, spaceless: bool, min_chars: int = MIN_CHARS) -> Sequ
 
 def words(text: str, min_chars: int = MIN_CHARS) -> list[str]:
     """Return the folded words of a text, unique, in first-seen order."""
-    found: dict[str, None] = {}
-    for run, spaceless in runs(fold(clean(text))):
-        found |= dict.fromkeys(candidates_of(run, spaceless, min_chars))
-    return list(found)
+    every = (word for run, spaceless in runs(fold(clean(text))) for word in candidates_of(run, spaceless, min_chars))
+    return list(dict.fromkeys(every))
 
 
 @lru_cache(maxsize=64)

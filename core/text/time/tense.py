@@ -151,9 +151,7 @@ def _is_moved(sentence: Sequence[TimePart]) -> bool:
 
 
 def _tells_move(kinds: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a sentence has a verb such as `moved` and a time after `to`, or after `until` next to the verb.
-    So `it was delayed so we stayed until Friday` is excluded.
-    """
+    """Return whether a sentence has a verb such as `moved` and a time after `to`, or after `until` next to the verb."""
     moves = [n for n, each in enumerate(kinds) if each.get("_") == 0]
     for n, (to, time) in enumerate(pairwise(kinds)):
         is_to = ("4" in to and {n - 1, n + 2} & set(moves)) or ("4" not in to and ("6" in to or to.get("_") == "to"))
