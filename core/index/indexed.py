@@ -74,8 +74,7 @@ def exchange(
 ) -> None:
     _follow(connection, source, old, new)
     remove_entries(connection, source.number, [(row.audience_id, row.id) for row in old if row.findable])
-    calendar = calendar_of(db)
-    add_entries(connection, [row.entry(source, calendar) for row in new if row.findable])
+    add_entries(connection, [row.entry(source, calendar_of(db)) for row in new if row.findable])
 
 
 def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:

@@ -104,20 +104,11 @@ def _hold_place(
     if not table_conversations.touch(connection, persona, key, message.at, **names):
         table_conversations.make(connection, db, scope, sender=sender, is_greeting=sender is None, **names)
         table_conversations.touch(connection, persona, key, message.at)
-    values = {
-        "persona": persona,
-        "conversation": key,
-        "participant": message.participant or "",
-        "triggered_by": message.triggered_by or "",
-        "message_id": message.message_id,
-        "digest": message.digest,
-        "after": message.at - SAME_WITHIN,
-        "before": message.at + SAME_WITHIN,
-        "sender_id": message.sender_id,
-        "sender_name": message.sender_name,
-        "by_id": int(bool(message.sender_id)),
-        "has_id": int(message.message_id is not None),
-    }
+    values: dict[str, Any] = {"persona": persona, "conversation": key, "message_id": message.message_id}
+    values |= {"participant": message.participant or "", "triggered_by": message.triggered_by or ""}
+    values |= {"digest": message.digest, "after": message.at - SAME_WITHIN, "before": message.at + SAME_WITHIN}
+    values |= {"sender_id": message.sender_id, "sender_name": message.sender_name}
+    values |= {"by_id": int(bool(message.sender_id)), "has_id": int(message.message_id is not None)}
     (fetched,), _ = _facts(connection.dialect.name).run(connection, values)
     row = decode_row(fetched)
     facts = ConversationFacts(*row[: len(table_conversations.FACTS)])
@@ -208,25 +199,12 @@ def _note_turn(db: Database, persona: str, message: NewMessage) -> dict[str, Any
 
 
 def _row(persona: str, row_id: int, message: NewMessage, place: table_conversations.AudienceRow) -> dict[str, Any]:
-    return {
-        "id": row_id,
-        "persona_id": persona,
-        "audience_id": place.audience_id,
-        "interface_path": message.conversation,
-        "message_id": message.message_id,
-        "sender_id": message.sender_id,
-        "participant_key": message.participant,
-        "sender_name": message.sender_name,
-        "role": message.role,
-        "message_text": message.text,
-        "text_folded": message.folded,
-        "triggered_by": message.triggered_by,
-        "metadata": message.metadata,
-        "timestamp": message.at,
-        "hidden": table_hidden.AT_SOURCE if message.hidden else 0,
-        "excluded": int(message.excluded),
-        "content_hash": message.digest,
-    }
+    row: dict[str, Any] = {"id": row_id, "persona_id": persona, "audience_id": place.audience_id}
+    row |= {"interface_path": message.conversation, "message_id": message.message_id, "timestamp": message.at}
+    row |= {"sender_id": message.sender_id, "sender_name": message.sender_name, "participant_key": message.participant}
+    row |= {"role": message.role, "triggered_by": message.triggered_by, "metadata": message.metadata}
+    row |= {"message_text": message.text, "text_folded": message.folded, "content_hash": message.digest}
+    return row | {"hidden": table_hidden.AT_SOURCE if message.hidden else 0, "excluded": int(message.excluded)}
 
 
 def rewrite_message(connection: Connection, db: Database, persona: str, line: Line, text: str) -> None:

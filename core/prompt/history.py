@@ -44,8 +44,7 @@ def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch
     """Read the stored lines of the history and the rows of all sections; a source that fails gives no rows."""
     s, caps = call.settings, call.caps
     assert call.db is not None and seeing.viewer is not None
-    rows = caps.history + MARGIN
-    current = rows if s.enable_history_current_chat and caps.history else 0
+    current = caps.history + MARGIN if s.enable_history_current_chat and caps.history else 0
     wanted = HistoryWanted(
         conversation=call.message.interface_path,
         current=current if call.replacing is None else max(current, REPLACED_ROWS),

@@ -340,8 +340,7 @@ def choose_words(words: Sequence[str], languages: Sequence[str], index: IndexSta
 def _count_rows(word: str, lexicon: Lexicon, languages: Sequence[str]) -> int:
     """Return the document frequency of the commonest word with the same stem."""
     form = stem(word, languages)
-    beginning = word[: len(form)] if word.startswith(form) else word
-    counts = lexicon.beginning(beginning)
+    counts = lexicon.beginning(word[: len(form)] if word.startswith(form) else word)
     return max(map(counts.__getitem__, list_forms(counts, word, languages, form)), default=0)
 
 

@@ -140,8 +140,7 @@ def expand(tags: Iterable[object], vocabulary: Vocabulary | None) -> list[str]:
         for linked, weight in links.get(tag, ()):
             if linked not in originals and weight > reached.get(linked, 0.0):
                 reached[linked] = weight
-    added = sorted(reached, key=lambda tag: (-reached[tag], tag))
-    return [*originals, *added][:EXPANDED_LIMIT]
+    return [*originals, *sorted(reached, key=lambda tag: (-reached[tag], tag))][:EXPANDED_LIMIT]
 
 
 def _checked(tag: object, name: str) -> str:

@@ -1,10 +1,10 @@
 """Finds rows written in, or about, the times that a question names, and computes their ranking reasons."""
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from ...database.dialects import from_microseconds, microseconds
 from ...index.numbers import Column, Flags, Floats, Ints, ViewRows, is_among, take
 from ...index.shapes import DAY, RowId
 from ...index.visible import Postings, Visible
@@ -22,6 +22,7 @@ EVE, SOON = DAY_US, 8 * DAY_US
 AFTER_MONTH = 10 * DAY_US
 """Time after a month in which people still speak of the month; rows of this time count half."""
 _ALWAYS = 2**62
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHORT_US = 8 * DAY_US
 """Longest span of a limited question in which any row may be a hit; in longer spans, any row only if none matches."""
 MOST_OF_DAYS = 400
@@ -48,7 +49,7 @@ def find_span_beside(audiences: Sequence[AudienceMatches], candidates: Sequence[
     step = -ROWS_BESIDE if side == "before" else ROWS_BESIDE
     edge = int(times[np.clip(times.searchsorted(event) + step, 0, len(times) - 1)])
     ends = (min(event - BESIDE, edge), event) if side == "before" else (event, max(event + BESIDE, edge + 1))
-    start, end = map(from_microseconds, ends)
+    start, end = (_EPOCH + timedelta(microseconds=each) for each in ends)
     return Span(start, None if side == "since" else end)
 
 
@@ -69,10 +70,14 @@ def find_day(day: str, view: Visible, postings: Postings, moved: Mapping[RowId, 
     return ViewRows(np.concatenate([rows[~is_among(rows, view.find_rows(moved))], added]))
 
 
+def _in_us(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
 def list_ranges(question: Question) -> list[tuple[int, int]]:
     """Return the time spans in which rows may have been said, in microseconds."""
     return [
-        (microseconds(span.start) if span.start else -_ALWAYS, microseconds(span.end) if span.end else _ALWAYS)
+        (_in_us(span.start) if span.start else -_ALWAYS, _in_us(span.end) if span.end else _ALWAYS)
         for span in question.spans
         if span.role == "said"
     ]
