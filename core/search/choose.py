@@ -228,7 +228,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: rows.RankingQuery |
         few = round(relevance.CONTEXT_SHARE[0] * max(FIRST_HITS, sum(not c.context for c in spaced)))
         for c in [c for c in spaced if c.context and c.reasons.get("person", 0.0) <= 0.0][few:]:
             c.tier = rows.FILLING_LAST
-    own = [c.own for c in spaced]
+    own = [c.reasons.get("own", 0.0) for c in spaced]
     chosen = rows.choose(spaced, limit, spaced[own.index(max(own))] if own else None)  # the best own words always stay
     return sorted([*chosen, *filling], key=lambda c: max(c.tier, FILLING - 1))[:limit]
 
