@@ -227,13 +227,13 @@ def _text_check(
         shown[entry_digest(entry)].add((sender, microseconds(entry.time or now) // DAY_US))
 
     def is_shown(row: FoundRow) -> bool:
-        if row.digest is None:
-            return False
-        places = shown.get(row.digest, ())
-        if row.source != sources.CHAT.number:
-            return row.digest in said or bool(places)
+        if row.digest is None or row.digest in said:
+            return row.digest is not None
+        places = shown.get(row.digest)
+        if not places or row.source != sources.CHAT.number:
+            return bool(places)
         days = [day for sender, day in places if sender in (None, row.sender)]
-        return row.digest in said or (bool(days) and (now is None or row.at_us // DAY_US in days))
+        return bool(days) and (now is None or row.at_us // DAY_US in days)
 
     return is_shown
 

@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from functools import lru_cache
+from operator import is_not
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +48,17 @@ def without_base64(value: Any, *, _in_media: bool = False) -> Any:
     if isinstance(value, dict):
         changed: dict[Any, Any] = {}
         for key, item in value.items():
-            is_base64 = _in_media and isinstance(item, str) and len(item) > BASE64_FROM_CHARS and key in BASE64_KEYS
-            new = "" if is_base64 else without_base64(item, _in_media=_in_media or key in MEDIA_KEYS)
+            new = item
+            if not isinstance(item, str):
+                new = without_base64(item, _in_media=_in_media or key in MEDIA_KEYS)
+            elif _in_media and len(item) > BASE64_FROM_CHARS and key in BASE64_KEYS:
+                new = ""
             if new is not item:
                 changed[key] = new
         return {**value, **changed} if changed else value
     if isinstance(value, (list, tuple)):
-        items = [without_base64(item, _in_media=_in_media) for item in value]
-        return items if any(new is not item for new, item in zip(items, value, strict=True)) else value
+        items = [item if isinstance(item, str) else without_base64(item, _in_media=_in_media) for item in value]
+        return items if any(map(is_not, items, value)) else value
     return value
 
 
