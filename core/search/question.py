@@ -247,7 +247,7 @@ _DAY = timedelta(days=1)
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
     """Return the days, weeks, months and years in spans. A span without start or end is SOON_DAYS long.
 
-    A span since a past time gives no days; one of up to a week, not over yet, also gives weekdays and yearly dates.
+    A span since a past time gives no days; one of up to 8 days, not over yet, also gives weekdays and yearly dates.
     """
     days: dict[str, None] = {}
     for span in spans:
@@ -261,7 +261,7 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
         days |= dict.fromkeys(name_years(first, last))
         last = min(last, date.fromordinal(min(first.toordinal() + MOST_DAYS - len(days) - 1, date.max.toordinal())))
         days |= dict.fromkeys(name_days(first, last, span.precision))
-        if last >= now.astimezone(zone).date() and (last - first).days < 7:
+        if last >= now.astimezone(zone).date() and (last - first).days <= 7:  # today and the week after it
             each = (first + n * _DAY for n in range((last - first).days + 1))
             days |= dict.fromkeys(name for day in each for name in (name_recurring(day.weekday()), *name_yearly(day)))
     return tuple(days)

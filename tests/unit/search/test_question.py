@@ -27,6 +27,7 @@ def test_t62_a_question_names_spans_their_days_and_an_order() -> None:
     assert [(span.start, span.role) for span in asked.spans] == [(datetime(2026, 3, 7, tzinfo=UTC), "said")]
     assert (asked.days, asked.order) == (("2026-03-07", "2026-03-08"), "")
     assert read("What do I have tomorrow?").days == ("2026-03-11", "every-2", "every-03-11")
+    assert {f"every-{weekday}" for weekday in range(7)} <= {*read("What is coming up?").days}
     assert read("Was habe ich gestern gesagt?").days == ("2026-03-09",)
     assert read("What did I say before March?").days[-1] == "2026-02-28"
     assert read("What was the first thing I told you?").order == "first"
