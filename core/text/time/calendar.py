@@ -36,22 +36,22 @@ KINDS = {
     "single": "/", "weekend": "U", "at_weekend": "}",
     "days": "D", "either": "{", "near": "E", "moments": "H", "ago": "g", "back": "b", "later": "r", "ahead": "a",
     "last": "L", "previous": "L", "next": "L", "this": "L", "before_last": "B", "after_next": "B", "numbers": "N",
-    "ordinals": "o", "couple": "N", "few": "N", "one_and_half": "N", "half": "h", "since": "1", "after": "2",
-    "before": "3", "until": "4", "from": "5", "to": "6", "between": "7", "and": "8", "since_behind": "i",
+    "ordinals": "o", "dates": "d", "couple": "N", "few": "N", "one_and_half": "N", "half": "h", "since": "1",
+    "after": "2", "before": "3", "until": "4", "from": "5", "to": "6", "between": "7", "and": "8", "since_behind": "i",
     "after_behind": "j", "before_behind": "&", "until_behind": "v", "onward": "n", "early": "e", "mid": "e",
     "late": "e", "begin": "e", "end": "e", "first_half": "e", "second_half": "e", "rolling": "#", "counted": "q",
     "coming": "@", "parts": "P", "recent": "R", "other_day": "O", "now": "G", "feasts": "F", "first": "K",
     "latest": "T", "telling": "V", "said": "V", "not_order": "X", "joins": "x", "before_day": "I", "after_event": "I",
     "into": "I", "at": "A", "oclock": "C", "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q",
     "month_sign": "J", "day_sign": "u", "hour_sign": "C", "plan": "+", "plan_behind": "^", "done": "-", "perfect": "-",
-    "moved": "_", "moved_to": "_", "clause": "]", "not": "~", "over": "(", "not_day": "=",
+    "moved": "_", "moved_to": "_", "clause": "]", "not": "~", "over": "(", "not_day": "=", "next_or_after": "»",
     "after_clause": '"', "before_clause": ";", "around": ":", "around_behind": "'", "from_behind": "`",
 }  # fmt: skip
 """Kind (one letter) of each list, as used in the patterns of `grammar`."""
 _VALUES = {
     "months": range(1, 13), "short_months": range(1, 13), "weekdays": range(7), "short_weekdays": range(7),
-    "seasons": range(4), "numbers": range(1, 13), "ordinals": range(1, 32), "units": UNITS, "single": UNITS,
-    "parts": tuple(PART_HOURS), "feasts": tuple(FEASTS),
+    "seasons": range(4), "numbers": range(1, 13), "ordinals": range(1, 32), "dates": range(1, 32), "units": UNITS,
+    "single": UNITS, "parts": tuple(PART_HOURS), "feasts": tuple(FEASTS),
 }  # fmt: skip
 """Values of the words of a list, in order, for lists whose words have different values."""
 _VALUE = {
@@ -61,7 +61,7 @@ _VALUE = {
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2", "before": -1, "after": 1,
     "perfect": "perfect", "telling": "tells", "moved_to": "to", "before_day": "day", "after_event": "event",
 }  # fmt: skip
-LEADING = frozenset("MmWwS$U!D{EHRFPOTKq@e")
+LEADING = frozenset("MmWwS$U!D{EHRFPOTKq@ed")
 """Kinds of words: a text that names a time without digits has a word of one of these kinds."""
 _TELLING = frozenset("MWSUD{HERgT1")
 """Kinds of words that always mean a time."""
@@ -83,6 +83,7 @@ class Lexicon:
     order: str = "dmy"
     is_strict: bool = False
     has_bare_years: bool = False
+    has_dotted_days: bool = False
     phrases: dict[str, dict[tuple[str, ...], dict[str, Any]]] = field(default_factory=dict)
     """Phrases by their first word or character; each phrase has its meanings by kind."""
     stems: dict[str, dict[str, tuple[int, dict[str, Any]]]] = field(default_factory=dict)
@@ -153,7 +154,7 @@ def load(language: str) -> Lexicon | None:
             return " ".join(dict.fromkeys((form[0], transliterate(form[0], letters))))
 
         lists = {name: _FORM.sub(spell, forms) for name, forms in lists.items()}
-    lexicon = Lexicon(lists.get("order", "dmy"), bool(lists.get("strict")), bool(lists.get("bare_years")))
+    lexicon = Lexicon(lists.get("order", "dmy"), "strict" in lists, "bare_years" in lists, "dotted" in lists)
     for ending, _, said in (each.partition("=") for each in lists.get("suffixes", "").split()):
         name, _, value = said.partition(".")
         lexicon.suffixes[bare(ending)] = {KINDS[name]: value or 0}

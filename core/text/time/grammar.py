@@ -10,8 +10,8 @@ from typing import Any
 from ...base.patterns import lazy_pattern
 from .calendar import BREAK, UNITS
 from .parts import TimePart, build_kinds, yearly
-from .patterns import TABLES, Found, Moment, Read, fall_on, list_seasons
-from .spans import DAY, every_month, every_week, fixed, of_month
+from .patterns import NEAR, TABLES, Found, Moment, Read, fall_on, list_seasons
+from .spans import every_month, every_week, fixed, of_month
 
 _WORDS_BETWEEN = {"x*": "(?:<[^>1-4]*[xI][^>1-4]*>){0,3}", "_*": r"(?:<[-+V~(xInAg!_\]]*>){1,6}"}
 _AMOUNTS = frozenset("UWqgL")
@@ -22,12 +22,10 @@ _PLACES, _ENDS_DAY = frozenset("x,"), frozenset({BREAK, *",AP]8_"})
 _HOURS, _AFTER_HOUR, _IN_OR_LAST = frozenset("Pc"), frozenset("CPNUfc"), frozenset("aLBe")
 _PLAIN_TIMES, _LONGER_TIMES = frozenset("DWZNMEo"), frozenset("XUWMmN")
 _NAMED, _SURE_YEAR, _COUNTING = frozenset("MWy"), frozenset("YZ"), frozenset("Nh")
-_DETERMINERS = frozenset("xIL5")
+_DETERMINERS, _GIVING, _LEADS_DATE = frozenset("xIL5"), frozenset("6+_"), frozenset("+Ww")
 _MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
 _AROUND_YEAR = frozenset({BREAK, "-", "+"})
 """Kinds of parts after a year without a word before it: `Was ist 2015 passiert?`"""
-_NEAR = 45 * DAY
-"""Maximum distance from now of the day that a weekday and a bare number name: `vendredi 6`."""
 _SURE = {"m": "M", "w": "W", "$": "S", ".": "y"}
 EVERY = "\u2200"
 """Kind of a weekday that recurs: `every Friday`."""
@@ -66,7 +64,7 @@ def _rule(pattern: str, read: Read) -> Rule:
         elif atom.startswith("!"):
             made.append(f"(?!<[^>]*[{atom[1:]}])")
         else:
-            kinds.append(atom.strip("[]?"))
+            kinds.append(atom.strip("[]?") or atom)
             made.append(f"(<[^>]*[{kinds[-1]}][^>]*>){'?' * atom.endswith('?')}")
     first = next((n for n, atom in enumerate(pattern.split()) if not atom.endswith(("?", "x*"))), 0)
     begins = frozenset("".join(pattern.split()[: first + 1])) - set("[]?*")
@@ -132,20 +130,20 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     one = made[n - 2].kinds if n > 1 and "8" in parts[n - 1].kinds else {}
     is_second = not _NAMED.isdisjoint(one) or one.keys() >= _SURE_YEAR
     is_sure = is_led or is_second or "6" in follows or len(parts) == 1
-    follows_plan = n > 0 and "+" in parts[n - 1].kinds  # `The exam is on 3/4`
+    is_date = (is_sure or (n > 0 and not _LEADS_DATE.isdisjoint(parts[n - 1].kinds))) and "U" not in follows
     is_season = (n > 0 and not _IN_OR_LAST.isdisjoint(parts[back].kinds)) or "Y" in follows
     if kinds.get("!") in UNITS and n and not _COUNTING.isdisjoint(parts[n - 1].kinds):
         kinds["U"] = kinds["!"]
     is_homonym = kinds.get("!") == "homonym"
     is_weekday = _is_proven(parts, n) if is_homonym else is_sure or is_weekday_beside(parts, n)
-    sure = {"m": is_sure and not is_homonym, "w": is_weekday, "$": is_season, ".": is_sure or follows_plan}
+    sure = {"m": is_sure and not is_homonym, "w": is_weekday, "$": is_season, ".": is_date}
     kinds |= {_SURE[kind]: kinds[kind] for kind, fits in sure.items() if fits and kind in kinds}
     is_bare_year = m.lexicon.has_bare_years and (m.is_told or not _AROUND_YEAR.isdisjoint(follows))
     if "Y" in kinds and (is_sure or (is_bare_year and "U" not in follows)):
         kinds |= build_kinds(fixed(of_month(kinds["Y"], 1, 12), "year"))
     if is_led and "S" in kinds:
         kinds |= build_kinds(list_seasons(m, kinds["S"]))
-    if m.is_told and (m.is_past or m.is_verbless) and not is_led and kinds.get("W") == m.today.weekday():
+    if m.is_told and (m.is_past or m.tense == "verbless") and not is_led and kinds.get("W") == m.today.weekday():
         kinds[")"] = kinds["W"]
     if kinds.get("U") == "weekend" and not is_habit and (is_led or (n and "x" in parts[n - 1].kinds)):
         kinds |= build_kinds(every_week(5, 2))
@@ -153,6 +151,8 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     is_day |= n > 0 and parts[n - 1].kinds.get("I") == "day" and bool(follows) and "5" not in follows
     is_day |= "o" in kinds and "d" in kinds and _is_appointment(parts, back if n else -1, n)
     is_day |= "d" in kinds and _is_behind_weekday(m, parts, n)
+    if "d" in kinds and "N" not in kinds:  # `do piątego`, but not `do piątego piętra` or `Jana Pawła Drugiego`
+        is_day |= (is_led and bool(follows)) or (kinds["d"] > 3 and (n == 0 or not _ENDS_DAY.isdisjoint(follows)))
     if is_day and "d" in kinds and not _LONGER_TIMES & follows.keys():
         kinds |= build_kinds(every_month(kinds["d"]))
         kinds.pop("N", None)  # `op de 4e om 8 uur` is no amount
@@ -196,7 +196,8 @@ def _is_appointment(parts: Sequence[TimePart], back: int, n: int) -> bool:
     """Return whether an ordinal is the day of a plan: before an hour, or after a part `back` such as `to` or `due`."""
     follows = [each.kinds for each in parts[n + 1 : n + 3]] or [{BREAK: 0}]
     before = parts[back].kinds if back >= 0 else {}
-    is_led = ("6" in before or "+" in before or before.get("_") == "to") and not _ENDS_DAY.isdisjoint(follows[0])
+    is_given = not before and back > 0 and parts[back - 1].kinds.get("_") == 0  # `they gave us the 28th`
+    is_led = (is_given or not _GIVING.isdisjoint(before)) and not _ENDS_DAY.isdisjoint(follows[0])
     return is_led or "c" in follows[0] or ("A" in follows[0] and "c" in follows[-1])
 
 
@@ -208,7 +209,7 @@ def _is_behind_weekday(m: Moment, parts: Sequence[TimePart], n: int) -> bool:
         return weekday is not None
     near = fall_on(every_month(parts[n].kinds["d"]), weekday).occur(m.today)
     is_bare = m.lexicon.order == "dmy" and "!" not in before and _AFTER_HOUR.isdisjoint(after)
-    return is_bare and any(abs(start.date() - m.today) <= _NEAR for start, _ in near)
+    return is_bare and any(abs(start.date() - m.today) <= NEAR for start, _ in near)
 
 
 def _find_month_of_list(parts: Sequence[TimePart], n: int) -> int | None:

@@ -55,6 +55,8 @@ def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
             if is_dot and text[token.end() :].lstrip()[:1].isdigit():  # `Feb. 3`
                 parts[-1], at = parts[-1]._replace(end=token.end()), at + 1
                 continue
+            if token.lastgroup == "decimal" and parts and lexicon.has_dotted_days:
+                kinds = _read_dotted(token[0], parts[-1].kinds)
             if parts and "A" in parts[-1].kinds and token["ordinal"] == ".":
                 kinds = {kind: value for kind, value in kinds.items() if kind != "o"}  # `at 9.` ends a sentence
         elif words[at] in phrases or words[at][:SHORTEST_STEM] in stems:  # most words have no meaning
@@ -96,6 +98,13 @@ def _read_token(token: re.Match[str], lexicon: Lexicon) -> Mapping[str, Any]:
         return {} if dated is None else {"." if token[0] in _FRACTIONS else "y": dated}
     time = _read_date(kind, token[0], numbers, lexicon)
     return {} if time is None else build_kinds(time)
+
+
+def _read_dotted(text: str, before: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the date in a number behind a weekday or a word such as `am`: `pt 6.11`."""
+    day, _, month = text.partition(".")
+    is_date = "W" in before or "w" in before or before.get("I") == "day"
+    return {".": yearly(int(month), int(day))} if is_date and month.isdigit() and 1 <= int(month) <= 12 else {}
 
 
 def _read_number(token: re.Match[str], value: int) -> Mapping[str, Any]:

@@ -24,6 +24,8 @@ MOST_COUNT = 400
 AROUND = 8 * DAY
 JUST_OVER, FAR_AHEAD = 31 * DAY, 300 * DAY
 """In a stored text, a yearly date means the past one if that is under JUST_OVER ago and the next over FAR_AHEAD off."""
+NEAR = 45 * DAY
+"""Maximum distance from now of the day of `vendredi 6`. `Friday the 6th` is the one within it, if only one is."""
 
 _SOUTHERN = (
     "Australia/", "Antarctica/", "Pacific/Auckland", "America/Argentina", "America/Buenos_Aires", "America/Santiago",
@@ -56,10 +58,8 @@ class Moment:
     """Whether the text is a stored text without a word for a plan."""
     is_past: bool = False
     """Whether the text has a word for the past, and no word for a plan."""
-    is_unsure: bool = False
-    """Whether a weekday may mean the last or the next such day: `She told me Sunday`."""
-    is_verbless: bool = False
-    """Whether a sentence has no verb, in a language whose verbs are listed: `ugh, Monday`."""
+    tense: str | None = None
+    """Tense of a stored text; "unsure": a weekday may mean the last or the next such day: `She told me Sunday`."""
 
     @property
     def today(self) -> date:
@@ -78,9 +78,12 @@ class Moment:
         if not time.period:
             return next(iter(time.occur(self.today)), None)
         newest, coming = time.newest(self.now), time.coming(self.now)
-        if self.is_told and time.period == "year" and newest and coming:
-            is_just_over = self.now - newest[1] < JUST_OVER and coming[0] - self.now > FAR_AHEAD
-            coming = newest if is_just_over else coming
+        if self.is_told and newest and coming:
+            behind, ahead = self.now - newest[1], coming[0] - self.now
+            if behind < JUST_OVER and ahead > FAR_AHEAD and time.period == "year":
+                coming = newest
+            elif time.period == "month" and min(behind, ahead) < NEAR < max(behind, ahead):
+                newest = coming = newest if behind < ahead else coming
         return (coming or newest) if self.is_plan else (newest or coming)
 
     def find(self, time: Time) -> Found | None:
@@ -170,8 +173,8 @@ def count_away(m: Moment, side: int, count: float, unit: str) -> Time | None:
     return fixed(of_days(day) if unit == "day" else of_days(day - DAY, 3), "day" if unit == "day" else "week")
 
 
-def count_weekdays(m: Moment, count: float, weekday: int) -> Time | None:
-    return choose_step(m, spans.every_week(weekday), -int(count)) if 0 < count <= FEW else None
+def count_weekdays(m: Moment, count: float, weekday: int, unit: str = "week") -> Time | None:
+    return choose_step(m, spans.every_week(weekday), int(count)) if 0 < abs(count) <= FEW and unit == "week" else None
 
 
 def take_part(day: Time, part: str) -> Time:
@@ -460,9 +463,16 @@ _COUNTS: Table = (
     ("D x* b x* q", lambda m, v: move_day(m, v[0], v[2], -1)),
     ("q x* g x* D", lambda m, v: move_day(m, v[2], v[0], -1)),
     ("D x* a x* q", lambda m, v: move_day(m, v[0], v[2], 1)),
-    ("q x* 5 x* D", lambda m, v: move_day(m, v[2], v[0], 1)),
-    ("N x* W x* g", lambda m, v: count_weekdays(m, v[0], v[1])),
-    ("b x* N x* W", lambda m, v: count_weekdays(m, v[1], v[2])),
+    ("q 5? D", lambda m, v: move_day(m, v[2], v[0], 1)),
+    ("q [n5] W", lambda m, v: count_weekdays(m, v[0][0] + 1, v[2], v[0][1])),
+    ("W x* a x* q", lambda m, v: count_weekdays(m, v[2][0] + 1, v[0], v[2][1])),
+    ("W U !N", lambda m, v: count_weekdays(m, 2, v[0], v[1])),
+    (
+        "~ x* L x* W x* ] x* W? x* [L2] W? !UMZ",
+        lambda m, v: count_weekdays(m, 2 * (v[1] == 0 < v[5] and {v[4], v[6]} <= {None, v[2]}), v[2]),
+    ),
+    ("N x* W x* g", lambda m, v: count_weekdays(m, -v[0], v[1])),
+    ("b x* N x* W", lambda m, v: count_weekdays(m, -v[1], v[2])),
     ("@", lambda m, _: Found(at_midnight(m.today), at_midnight(m.today + (spans.COMING_DAYS + 1) * DAY), "day")),
     ("R", lambda m, _: Found(at_midnight(m.today - spans.RECENT_DAYS * DAY), m.now, "day")),
     ("O", lambda m, _: Found(at_midnight(m.today - spans.RECENT_DAYS * DAY), at_midnight(m.today), "day")),
@@ -482,6 +492,8 @@ _DAYS: Table = (
     ("L x* W x* 9", lambda m, v: choose_weekday_beside(m, _next_day(v[2]), -1, v[1]) if v[0] < 0 else None),
     ("}", lambda *_: spans.every_week(5, 2)),
     *_either("U", "[LB]", _WEEKS),
+    # Said on Monday, `next Friday` may be in four days or in eleven.
+    *_either("W", "»", lambda m, v: _either_day(m, v[0] - m.today.weekday()) if v[0] > m.today.weekday() else None),
     *_either("W", "[LB]", lambda m, v: choose_weekday(m, v[0], v[1])),
     *_either("W", "[LB] x* U", lambda m, v: take_day(v[0], _WEEKS(m, (v[2], v[1])))),
     *_either("W", "U x* [LB]", lambda m, v: take_day(v[0], _WEEKS(m, v[1:]))),
@@ -498,7 +510,7 @@ _DAYS: Table = (
     ("9 x* W", lambda _, v: match_weekday(*v)),
     # Told on a Sunday, `Sunday was nice` and `ugh, Sunday` mean the day itself, `on Sunday we met` the one before.
     (")", lambda _, v: replace(spans.every_week(v[0]), period="month")),
-    ("W", lambda m, v: replace(spans.every_week(v[0]), period="either" if m.is_unsure else "week")),
+    ("W", lambda m, v: replace(spans.every_week(v[0]), period="either" if m.tense == "unsure" else "week")),
 )
 _HOURS: Table = (
     ("N x* C", lambda _, v: {"c": v[0] * 60} if v[0] <= 24 else None),

@@ -13,7 +13,7 @@ from . import calendar
 from .calendar import BREAK
 from .grammar import EVERY, read_parts
 from .parts import TimePart, cut
-from .patterns import Found, Moment
+from .patterns import FAR_AHEAD, Found, Moment
 from .spans import DAY, Role, Span, in_utc, name_days, name_recurring, name_years
 from .tense import read_tenses
 
@@ -89,9 +89,9 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
         if "@" in part.kinds or start is None or end is None:  # `my exams are coming up` names no day
             continue
         first, last = start.date(), (end - timedelta(microseconds=1)).date()
+        place = folds.place(part.begin, part.end)
         if named.precision == "year":
-            for year in islice(name_years(first, last), MOST_YEARS):
-                days.setdefault(year, folds.place(part.begin, part.end))
+            days = dict.fromkeys(islice(name_years(first, last), MOST_YEARS), place) | days
             continue
         is_short = named.precision in _ABOUT or (named.precision == "week" and (last - first).days < 3)
         is_over = not is_short and end == moment.now  # `since March` is no month
@@ -99,11 +99,12 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
             continue
         length = len("2026-03-12") if is_short else _LONG.get(named.precision)
         last = first if named.precision in ("minute", "part of day") else last
-        is_either = "Z" in part.kinds and part.kinds["Z"].period == "either"
-        later = [(first + 7 * DAY).isoformat()] if is_either else []
-        for day in (*name_days(first, last, named.precision), *later):
-            if len(day) == length:
-                days.setdefault(day, folds.place(part.begin, part.end))
+        period, coming = part.kinds["Z"].period if "Z" in part.kinds else "", first
+        if period and named.coming and moment.tense == "unsure" and named.coming[0] - moment.now < FAR_AHEAD:
+            coming = named.coming[0].date()
+        later = (first + 7 * DAY if period == "either" else coming).isoformat()
+        names = (*name_days(first, last, named.precision), later)
+        days |= {day: place for day in names if len(day) == length and day not in days}
     for part, _ in read:
         if EVERY in part.kinds:
             days.setdefault(name_recurring(part.kinds[EVERY]), folds.place(part.begin, part.end))
@@ -135,8 +136,6 @@ def find_day_meant(text: str, said_at: datetime, zone: tzinfo, languages: tuple[
         is_weekday = part.kinds["Z"].period == "week" and (moment.is_past or not moment.is_told)
         is_weekday = is_weekday and not (moment.is_past and day.weekday() == moment.today.weekday())
         return day if is_weekday else None
-    if {"D", "H"} & part.kinds.keys():
-        return day
     later = replace(moment, now=moment.now + 7 * DAY)  # a relative day is a week later if the text is
     again = read_parts(later, cut(_JOINED.sub(" ", folds.text[part.begin : part.end]), moment.lexicon))
     days = [_find_only_day(each) for _, each, _ in _iter_named([(each, later) for each in again])]
@@ -233,9 +232,8 @@ def _read(
         for tense, group in groupby(zip(parts, tenses, strict=True), lambda one: one[1]):
             moment = whole
             if tense is not None:
-                is_plan, is_unsure = tense not in ("past", "unsure"), tense == "unsure"
-                tells = {"is_plan": is_plan, "is_told": tense != "plan", "is_past": tense == "past"}
-                moment = replace(whole, **tells, is_unsure=is_unsure, is_verbless=tense == "verbless")
+                is_plan = tense not in ("past", "unsure")
+                moment = replace(whole, is_plan=is_plan, is_told=tense != "plan", is_past=tense == "past", tense=tense)
             read += [(part, moment) for part in read_parts(moment, [part for part, _ in group])]
         # Use the language that reads most: `7 mai 2023` is a year in English, a day in French.
         length = sum(part.end - part.begin for part, _ in read if part.kinds.keys() & {*_NAMING, EVERY}) + 1

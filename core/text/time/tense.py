@@ -18,12 +18,12 @@ from .parts import TimePart
 
 Tense = Literal["past", "present", "plan", "verbless", "unsure"]
 
-_LISTS = ("no_tense", "present", "past", "have", "be", "be_forms", "have_forms", "subjects")
+_LISTS = ("no_tense", "present", "past", "have", "be", "be_forms", "have_forms", "subjects", "appointments")
 _HELPERS = {"have": ("have_forms", "be_forms"), "be": ("be_forms",)}
 """Helping verbs, and the lists of the verbs with which they are a tense of the past."""
 _WORD = lazy_pattern(r"[^\W\d_]+")
 _TIMES, _ENDS_CLAUSE, _SMALL = frozenset("MWSUDEHPFN"), frozenset(",8]"), frozenset("xI5")
-_DAYS = frozenset("Ww")
+_DAYS, _DASH = frozenset("Ww"), frozenset("6x")
 _MOVED_TO = frozenset("WwDEFMmUyZ")
 """Kinds of times to which something can be rescheduled."""
 _CLOSE = 12
@@ -67,10 +67,13 @@ def read_tenses(parts: Sequence[TimePart], text: str, language: str) -> list[Ten
         starts = [n for n in range(len(sentence)) if _opens(sentence, n)]
         clauses = [sentence[begin:end] for begin, end in pairwise([*starts, len(sentence)])]
         verbs = [_find_verbs(clause, text, language) for clause in clauses]
-        if _is_moved(sentence) and any(verb.kind == "past" for verb in chain(*verbs)):
+        if _is_moved(sentence) and any(verb.kind in ("past", "unsure") for verb in chain(*verbs)):
             tenses += ["plan"] * len(sentence)
             continue
         for n, clause in enumerate(clauses):
+            if n and clause[0].kinds.get(",") == "," and all(each.kinds for each in clause) and not verbs[n]:
+                tenses += [tenses[-1]] * len(clause)  # `on Friday, the 6th`
+                continue
             near = [*reversed(list(chain(*verbs[:n]))), *chain(*verbs[n + 1 :])]
             is_report = n > 0 and _ENDS_CLAUSE.isdisjoint(clause[0].kinds)
             tenses += _read_clause(clause, verbs[n], near, is_listed=is_listed, is_report=is_report)
@@ -81,7 +84,8 @@ def _opens(sentence: Sequence[TimePart], n: int) -> bool:
     """Return whether part `n` begins a clause, such as what somebody told of a day: `she said Sunday is cancelled`."""
     day = n + (sentence[n].kinds.keys() == {"x"})
     tells = n > 0 and sentence[n - 1].kinds.get("V") == "tells"
-    is_clause = n == 0 or not _ENDS_CLAUSE.isdisjoint(sentence[n].kinds)
+    is_dash = sentence[n].kinds.keys() == _DASH and n + 1 < len(sentence) and not sentence[n + 1].kinds
+    is_clause = n == 0 or not _ENDS_CLAUSE.isdisjoint(sentence[n].kinds) or is_dash
     return is_clause or (tells and day < len(sentence) and not _DAYS.isdisjoint(sentence[day].kinds))
 
 
@@ -91,6 +95,7 @@ def _read_clause(
     """Return the tense of each part of a clause with these verbs; `near` are those of other clauses, the best first.
 
     A clause such as `that he comes` or `and on Friday I see him` has its own verb, which is present if it is unlisted.
+    A clause such as `dentist on Friday` after a comma has none: the past of another clause leaves it unsure.
     """
     tenses: list[Any] = []
     is_planned = any(verb.kind == "plan" for verb in (*verbs, *near))
@@ -103,8 +108,8 @@ def _read_clause(
             kind = min(verbs, key=lambda verb: max(verb.begin - end, begin - verb.end)).kind
         elif near:
             kind = "present" if is_listed and (opens or "]" in clause[0].kinds) else near[0].kind
-            if kind == "past" and (is_report or clause[0].kinds.get(",") == ":"):  # `I have the date: Monday`
-                kind = "unsure"
+            is_apart = "," in clause[0].kinds and (tenses or clause[0].kinds[","] == ":")  # `I have the date: Monday`
+            kind = "unsure" if kind == "past" and (is_report or is_apart) else kind
         tenses += ["plan" if kind == "present" and is_planned else kind] * len(run)
     return tenses
 
@@ -122,7 +127,9 @@ def _find_verbs(clause: Sequence[TimePart], text: str, language: str) -> list[_V
         if "+" in part.kinds or ("-" in part.kinds and not found):
             found = [_Verb(part.begin, part.end, "plan" if "+" in part.kinds else "past")]
         verbs += found
-    return _tell_tenses(verbs)
+    # `got tickets on Friday`
+    is_given = any(verb.kind == "appointments" for verb in verbs) and any(each.kinds.get("_") == 0 for each in clause)
+    return [verb._replace(kind="unsure") if is_given and verb.kind == "past" else verb for verb in _tell_tenses(verbs)]
 
 
 def _tell_tenses(verbs: Sequence[_Verb]) -> list[_Verb]:
@@ -139,7 +146,7 @@ def _tell_tenses(verbs: Sequence[_Verb]) -> list[_Verb]:
             kind = "past" if kind in forms else ""
         elif verb.is_regular and before.kind == "be" and verb.begin - before.end < _CLOSE:
             kind = ""
-        told += [verb._replace(kind=kind)] if kind not in ("", "no_tense", "subjects") else []
+        told += [verb._replace(kind=kind)] if kind not in ("", "no_tense", "subjects", "appointments") else []
     return told or [verb._replace(kind="present") for verb in verbs if verb.kind == "subjects"]
 
 
@@ -158,6 +165,9 @@ def _tells_move(kinds: Sequence[Mapping[str, Any]]) -> bool:
         after = kinds[n + 2] if n + 2 < len(kinds) else {}
         is_time = time if "L" not in time else after
         is_day = {"o", "d"} <= time.keys() and "X" not in after  # `to the 28th`, but not `to the 2nd floor`
+        is_last = n + 2 == len(kinds) and BREAK not in time  # not `conseguí entradas el 20.`
+        if is_day and (after or is_last) and (n in moves or (not to and n - 1 in moves)):  # `they gave us the 28th`
+            return True
         if moves and is_to and (is_day or is_time.keys() & _MOVED_TO or ("N" in time and after.keys() & {"M", "m"})):
             return True
     return False

@@ -180,7 +180,7 @@ def test_t62_a_stored_text_is_about_days_in_other_languages(day: str, language: 
 
 @pytest.mark.parametrize(("language", "text"), [
     ("de", "Habe gerade den Termin bekommen: Sonntag 9 Uhr"), ("fr", "j'ai reçu la date : dimanche 9h"),
-    ("en", "Pete said sunday"), ("de", "Er hat gesagt Sonntag"),
+    ("en", "Pete said sunday"), ("de", "Er hat gesagt Sonntag"), ("en", "The mechanic rang - car ready sunday"),
 ])  # fmt: skip
 def test_t62_a_day_that_may_be_past_or_coming_is_found_on_both_and_shown_on_none(language: str, text: str) -> None:
     assert [*find_about_days(text, NOW, UTC, (language,))] == ["2026-03-08", "2026-03-15"]
