@@ -1,4 +1,4 @@
-"""Suggests a known name for a mistyped one."""
+"""Suggests a known name for a mistyped name."""
 
 from collections.abc import Iterable
 

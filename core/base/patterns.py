@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled at first use: most prompts need few of them."""
+"""Regular expressions that are compiled at first use, because most prompts need only a few."""
 
 import re
 from typing import Any, cast

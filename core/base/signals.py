@@ -9,7 +9,7 @@ from types import FrameType
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Within the block, in the main thread, let the first SIGTERM or SIGINT call `stop`; the second interrupts."""
+    """Within the block, in the main thread, the first SIGTERM or SIGINT calls `stop`; the second signal interrupts."""
     is_stopped = False
 
     def handle(_number: int, _frame: FrameType | None) -> None:

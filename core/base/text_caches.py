@@ -1,4 +1,4 @@
-"""Caches of what functions return for texts of people; forgetting empties all of them."""
+"""Caches for results of functions that take people's texts; forgetting a person empties all these caches."""
 
 from collections.abc import Callable
 from functools import lru_cache

@@ -5,9 +5,9 @@ from array import array
 from collections.abc import Iterable
 
 PIECE_WORDS = 100
-"""Usual number of words of one piece: embedders read about 200 words, and vectors of longer texts are less precise."""
+"""Usual number of words in a piece: embedders read about 200 words, and vectors of longer texts are less precise."""
 MOST_PIECES = 12
-"""Maximum number of pieces of one text; a longer text has longer pieces."""
+"""Maximum number of pieces of a text; if a text needs more, its pieces are made longer."""
 MOST_CHARS = 20_000
 MOST_DIMENSIONS = 4096
 STEPS = 127

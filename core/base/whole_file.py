@@ -11,7 +11,7 @@ from pathlib import Path
 def replace_file(path: Path, *, mode: int | None = None, new_mode: int = 0o666) -> Iterator[Path]:
     """Yield the path of a new file next to `path`; after the block, the new file replaces `path`.
 
-    The new file has the permissions `mode`, by default those of `path`; `new_mode` if `path` is missing. If the block
+    The new file has the permissions `mode`, else those of `path`, else, if `path` is missing, `new_mode`. If the block
     fails, `path` stays unchanged. If `path` is a symbolic link, the file that the link points to is replaced.
     """
     path = Path(os.path.realpath(path))

@@ -16,7 +16,7 @@ class YamlError(ValueError):
 
 
 def compose(text: str, *, aliases: bool = True) -> tuple[Any, Any]:
-    """Return (loader, root node) of a YAML text; the node is None for an empty text. Then `dispose` the loader."""
+    """Return (loader, root node) of a YAML text; the node is None for an empty text. Callers `dispose` the loader."""
     import yaml  # noqa: PLC0415 - 14 ms, which only YAML needs
 
     kind: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -49,7 +49,7 @@ def _check_events(yaml: Any, events: Any, aliases: bool) -> None:
 
 
 def _check_keys(root: Any) -> None:
-    """Raise YamlError for a mapping with a duplicate key, since one of its values would be lost."""
+    """Raise YamlError for a mapping with a duplicate key, since one of the key's values would be lost."""
     nodes = [root]
     for node in nodes:
         if node is None or node.id == "scalar":

@@ -23,8 +23,6 @@ from . import defaults
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Database, settings and scope of one call of a public function."""
-
     db: Database
     settings: Settings
     scope: Scope
@@ -42,7 +40,7 @@ class Call:
 
 
 class CallOptions(TypedDict, total=False):
-    """Keyword arguments of every public function; missing ones use the defaults of the process."""
+    """Keyword arguments of every public function; for missing arguments, the defaults of the process apply."""
 
     db: Database | None
     settings: GivenSettings

@@ -39,7 +39,7 @@ _opening = threading.Lock()
 def configure(
     db: Database | str | None = None, *, settings: GivenSettings = None, model: Any = None, embedder: Any = None
 ) -> None:
-    """Set the defaults of this process for functions that are called without these arguments; each call sets all four.
+    """Set the defaults that functions of this process use for missing arguments; each call sets all four defaults.
 
     Args:
         db: a handle, or a connection string, which is opened at once; None goes back to DATABASE_URL, then
@@ -143,7 +143,7 @@ def _find_embedded() -> Path:
 
 
 def open_database(url: str | None = None, *, settings: GivenSettings = None, **options: Any) -> Database:
-    """Open a database; an empty one gets its tables, and an older SQLite file is migrated."""
+    """Open a database; create the tables of an empty database, and migrate an older SQLite file."""
     from ..upkeep import migration as migrating  # noqa: PLC0415 - needed where a database is opened, not where one is passed
 
     db = open_bare(url, settings=settings, **options)
@@ -166,7 +166,7 @@ def check_handle(db: Any) -> Any:
 
 
 def settings_for(settings: GivenSettings = None) -> Settings:
-    """Return `settings`, else those of `configure`, for one call; they override environment and config.yaml."""
+    """Return a call's settings: `settings`, else those of `configure`; these override environment and config.yaml."""
     return resolve(process.settings if settings is None else settings)
 
 
@@ -189,7 +189,7 @@ def clock(db: Database | None = None) -> Callable[[], datetime]:
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:
-    """Build the scope of a message; `scope` supplies what it lacks, and a private conversation's privacy."""
+    """Build the scope of a message. `scope` supplies values that the message lacks, and may make its chat private."""
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
     privacy, privacy_from = given.privacy, given.privacy_from

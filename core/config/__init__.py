@@ -62,7 +62,7 @@ def load(
     Args:
         overrides: values by flag name in upper, lower or camel case; their source is `argument`.
         path: the file; None uses CONFIG_FILE, else ./config.yaml.
-        environ: the variables; None uses those of the process.
+        environ: the variables; None uses the variables of the process.
 
     Raises ConfigError for a file that is missing or not a YAML mapping, an unreadable file of a secret, and an unknown
     override.
@@ -105,7 +105,7 @@ def _warn_once(problem: Problem) -> None:
 
 
 def resolve(settings: GivenSettings = None) -> Settings:
-    """Return the given settings, or those of `load` with the given overrides."""
+    """Return `settings` if it is a Settings object, else the result of `load` with `settings` as overrides."""
     if settings is not None and not isinstance(settings, (Settings, Mapping)):
         raise TypeError(f"settings is of type {type(settings).__name__}. Pass a mapping of flag to value, or Settings.")
     return settings if isinstance(settings, Settings) else load(settings)
@@ -148,7 +148,7 @@ def show(settings: Settings) -> list[Row]:
 
 
 def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config.yaml") -> bool:
-    """Write a flag's value to a configuration file, and return whether the file changed. The next call uses it.
+    """Write a flag's value to a configuration file, and return whether the file changed. The next call uses the value.
 
     Replaces the flag's line or its commented line, else adds a line; creates a missing file. The value has the flag's
     type, or is the text of such a value.

@@ -204,7 +204,7 @@ LANGUAGE_CODES = STOP_WORD_LANGUAGES | SNOWBALL | {"vi"}
 
 
 class Texts(Kind):
-    """A list of texts, none blank; stored as a tuple. Its text is a JSON or YAML list, or texts separated by commas."""
+    """A list of texts, none blank; stored as a tuple. Written as a text: a JSON or YAML list, or split by commas."""
 
     def __init__(self, options: frozenset[str] | None = None, allowed: str = "a list of texts, none blank") -> None:
         self.options, self.allowed = options, allowed

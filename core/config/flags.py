@@ -32,10 +32,10 @@ PruneMode = Literal["any", "all"]
 """Items to prune. any: too old or too unimportant. all: too old and too unimportant."""
 
 SnippetWindow = Literal["start", "match"]
-"""Part of a text that is shown. start: its beginning. match: the part around the first match."""
+"""Part of a text that is shown. start: the beginning of the text. match: the part around the first match."""
 
 AnswerFormat = Literal["auto", "actions", "text"]
-"""auto: actions if the hook `actions` gave some, else text. actions: one JSON object. text: the words of the answer."""
+"""auto: actions if the hook `actions` returned any, else text. actions: one JSON object. text: the answer's words."""
 
 PrivacyLevel = Literal["none", "partial", "full"]
 """none: everything is kept. partial: nothing is kept for the long term. full: nothing is kept."""

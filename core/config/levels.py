@@ -24,7 +24,7 @@ SECRET_FILES = {f"{name}_FILE": name for name, declared in FLAGS.items() if decl
 """Variables that name the file of a secret, and the secret's flag."""
 
 IF_BAD = {"PRIVACY_DEFAULT": "full"}
-"""Values that replace invalid ones; invalid values of other flags are replaced by the default."""
+"""Values of flags that are used if the given value is invalid; other flags then use their default."""
 _VARIABLES = frozenset([*FLAGS, *SECRET_FILES, CONFIG_FILE])
 _SECRET_BYTES = 65536
 MAX_BYTES = 1_000_000
@@ -52,7 +52,7 @@ class Problem:
 
 
 class Values:
-    """Values from sources of settings, read one after the other: a later source wins."""
+    """Values of settings, collected from one source after the other; a later source overrides an earlier source."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -137,7 +137,7 @@ def flag_name(key: str) -> str:
 
 
 def read_file(path: str | os.PathLike[str] | None, variables: Iterable[tuple[str, str]]) -> tuple[str, bytes]:
-    """Return (name, content) of the file: `path`, else CONFIG_FILE, else `config.yaml`; blank if that is missing."""
+    """Return (name, content) of file `path`, else CONFIG_FILE, else config.yaml; blank if config.yaml is missing."""
     named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
     name = named or "config.yaml"
     try:
@@ -159,7 +159,7 @@ def read_file(path: str | os.PathLike[str] | None, variables: Iterable[tuple[str
 
 
 def read_entries(name: str, content: bytes, found: list[Problem] | None = None) -> Iterator[Entry]:
-    """Yield a file's keys (values only for flags); append duplicates to `found`, or without it raise ConfigError."""
+    """Yield a file's keys, with values for flags only. Append duplicates to `found`; without it, raise ConfigError."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

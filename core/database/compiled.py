@@ -28,7 +28,7 @@ ROWS_AT_ONCE = 1000
 """Maximum number of rows that one statement inserts."""
 IDS: Any = bindparam("ids", expanding=True)
 Reader = Callable[[Any, Mapping[str, Any]], Iterable[Any]]
-"""`Database.read` to see committed rows, or `Connection.execute` to see the open transaction's rows too."""
+"""Function that runs a SELECT: `Database.read` sees committed rows; `Connection.execute` also its transaction's."""
 
 
 def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
@@ -50,7 +50,7 @@ def execute_parts(connection: Connection, statement: Any, ids: Iterable[Any]) ->
 # Compiled statements
 
 MOST_FILLED = 512
-"""Longest list that is padded to a power of two; SQLite limits the number of values in a statement."""
+"""On SQLite, lists up to this length are padded to a power of two; padding longer lists could exceed its limits."""
 Values = Mapping[str, Any]
 _LIST = re.compile(r"__\[POSTCOMPILE_([^\]]+)\]")
 
@@ -63,14 +63,14 @@ def dialect_of(family: str) -> Dialect:
 
 
 def hide_from_index(column: Any, family: str) -> Any:
-    """Wrap the column so that SQLite uses no index on it and finds the rows by the other conditions."""
+    """Return the column so that SQLite uses no index on it; the other conditions of the statement find the rows."""
     if family != "sqlite":
         return column
     return UnaryExpression(column, operator=operators.custom_op("+"), type_=column.type)
 
 
 class CompiledStatement:
-    """A statement compiled once. `in_order`: SQLite joins tables as written. `columns`: of an INSERT, in order."""
+    """A statement compiled once. `in_order` makes SQLite join tables as written; `columns` are those of an INSERT."""
 
     __slots__ = ("_lists", "_mark", "_names", "_order", "_pieces")
 
@@ -150,7 +150,7 @@ def union(texts: Sequence[str], family: str) -> str:
 R = TypeVar("R")
 
 FIRST = 20
-"""Base of the numbers that tell kinds of rows apart: each `Shape` has FIRST plus a number of its own."""
+"""Lowest number of a `Shape`. The number is in each row of a UNION and tells which shape the row has."""
 _TEXTS = 5
 _PLAIN = 6
 
@@ -159,7 +159,7 @@ class Kind(NamedTuple):
     """How a column of a `Shape` is selected and read."""
 
     is_text: bool
-    """Whether the value is selected into one of the text columns; other columns keep their stored type."""
+    """Whether the value is selected into a text column of the UNION; if not, it keeps its stored type."""
     read: Callable[[Any], Any] | None
     """Function that reads the value; None if it needs no reading."""
 
@@ -178,7 +178,7 @@ class Shape(Generic[R]):
     __slots__ = ("_given", "_others", "_take", "_texts", "columns", "number", "row")
 
     def __init__(self, number: int, row: Callable[..., R], row_id: Any, /, **fields: Any) -> None:
-        """`row` gets the id and the `fields`: columns, read by their types, or pairs of a kind and a column."""
+        """Call `row` with the id and the `fields`: each is a column, read by its type, or a pair (kind, column)."""
         self.number: int = number
         self.row: Callable[..., R] = row
         self._given = (row_id, fields)
@@ -225,4 +225,4 @@ class Branch:
     source: str
     """Table that the report names if the SELECT fails."""
     of_persona: bool = False
-    """Whether the rows belong to no audience but to the persona: they are read even if the scope sees no audience."""
+    """Whether the rows belong to the whole persona; then they are read even if the scope sees no audience."""

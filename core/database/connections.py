@@ -38,8 +38,8 @@ PARAMETERS = ("tls", "tls_ca", "unix_socket", "charset")
 KEPT_PLANS = 48
 """Number of statement plans that a reading SQLite connection caches, about 7 MB.
 
-A plan of a prompt's last statement takes 170 kB, and its text varies with the numbers of rows: the driver's default
-of 128 plans takes 20 MB, and saves 1 ms in one prompt of six.
+The plan of a prompt's last statement takes 170 kB, and this statement's text varies with the number of rows. The
+driver's default of 128 plans would take 20 MB, and would save 1 ms in one prompt of six.
 """
 _WAIT, _ONE_USE = "lock_wait", "one_use"
 
@@ -137,7 +137,7 @@ def find_source(url: str) -> Target:
 
 
 def check_new_file(target: Target) -> None:
-    """Raise StoreError if a missing SQLite file left a journal: SQLite would apply it to a new file of that name."""
+    """Raise StoreError if an SQLite file is missing but its journal exists: a new file would get the journal's data."""
     for ending in ("-wal", "-shm", "-journal") if target.is_missing else ():
         left = Path(os.path.realpath(str(target.url.database)) + ending)
         if left.exists():
@@ -153,7 +153,7 @@ def check_url(url: str) -> None:
 
 
 def _check_parts(url: URL) -> None:
-    """Raise ConfigError for a URL that cannot work, since the driver's error would show its password."""
+    """Raise ConfigError for a URL that cannot work: the driver's own error would show the password in the URL."""
     if not url.get_backend_name().startswith("sqlite") and "@" in f"{url.host}{url.database}":
         raise _refuse(  # a part of the password was parsed as host or name
             "The database address has a character that separates its parts inside the user or the password. Write "
@@ -220,7 +220,7 @@ def _tls(target: Target) -> tuple[URL, dict[str, Any]]:
 def make_engines(
     target: Target, timeout_seconds: float, *, left: Callable[[], float], pool_size: int
 ) -> tuple[Engine, Engine]:
-    """Return two engines, `(reading, writing)`: the first uses autocommit, the second transactions."""
+    """Return (engine for reading, with autocommit; engine for writing). `left` returns a call's remaining seconds."""
     if target.family == "sqlite":
         return _sqlite_engines(target, timeout_seconds, pool_size)
     url, arguments = _tls(target)
@@ -307,7 +307,7 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
 
 
 def _read_on_full_disk(reading: Engine, target: Target) -> None:
-    """Let `reading` open the file as immutable, for one use, if the disk is too full for SQLite's `-shm` file."""
+    """If the disk is too full for SQLite's `-shm` file, let `reading` open the database as immutable, for one use."""
 
     def connect(dialect: Any, record: Any, positional: Any, named: dict[str, Any]) -> Any:
         connection = dialect.loaded_dbapi.connect(*positional, **named)

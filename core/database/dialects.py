@@ -21,7 +21,7 @@ COLLATION = "utf8mb4_bin"
 LIKE_ESCAPE = "!"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NEVER_US = -(2**62)
-"""Microseconds stored for an unreadable time, which sorts before any readable time."""
+"""Number stored in place of the microseconds of an unreadable time; it sorts before every readable time."""
 
 
 class _Plain:
@@ -47,7 +47,7 @@ class _Numeric(_Plain, Numeric[Any]):
 
 
 class _Stored(TypeDecorator[T]):
-    """A column type stored in one form on SQLite and another on servers; it can read any type that SQLite stored."""
+    """A column type whose stored form differs between SQLite and servers; it reads values of any type from SQLite."""
 
     impl: Any = Text
     on_sqlite: TypeEngine[Any] = Text()
@@ -107,7 +107,7 @@ class Time(_Stored[datetime]):
 
 
 class StoredText(_ReadAsText[str]):
-    """A text that is not a key, of at most `length` code points; None allows the length of MEDIUMTEXT."""
+    """A text that is not a key, of at most `length` code points; with None, as long as MEDIUMTEXT allows."""
 
     def __init__(self, length: int | None = None) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class StoredText(_ReadAsText[str]):
 
 
 class Decimal(_Stored[float]):
-    """A decimal number, rounded to the column's decimals on SQLite, too; other stored values are read as 0."""
+    """A decimal number, rounded to the column's decimals on SQLite too; a stored value that is no number reads as 0."""
 
     impl: Any = Numeric
 
@@ -184,7 +184,7 @@ HASH = StoredBytes(mysql.BINARY(32))
 
 
 class json_has_text(FunctionElement[int]):  # noqa: N801 - SQLAlchemy names functions as SQL does
-    """SQL function: whether a JSON array contains a text as an element, as a tag search needs."""
+    """SQL function for searches by tag: whether a JSON array contains a text as an element."""
 
     inherit_cache: bool | None = True
     type: Integer = Integer()
@@ -230,7 +230,7 @@ def insert_ignore(table: Table, family: str) -> Any:
 
 
 def upsert(table: Table, family: str, update: Sequence[str] = (), add: Sequence[str] = ()) -> Any:
-    """Return an INSERT that, if the primary key exists, overwrites columns `update` and adds to columns `add`."""
+    """Return an INSERT; if the primary key exists, it overwrites columns `update` and adds to the numbers in `add`."""
     insert: Any = sqlite.insert(table) if family == "sqlite" else mysql.insert(table)
     new = {
         name: insert.excluded[name] if family == "sqlite" else sql.values(literal_column(f"`{name}`"))

@@ -71,7 +71,7 @@ class Call:
 class _Thread(threading.local):
     call: Call | None = None
     joined: Connection | None = None
-    """Connection of the thread's `all_or_none`."""
+    """Connection of the `all_or_none` that this thread is running; None outside of it."""
     repeats: int = 0
 
 
@@ -121,7 +121,7 @@ class Database:
         self.caches: dict[str, Any] = {}
         """Other modules' caches for this handle, each under its own name."""
         self.repeats: Counter[int | None] = Counter()
-        """Number of repeated reads and transactions by error number; None is a busy SQLite file."""
+        """Number of retried reads and transactions by error number; key None counts those for a busy SQLite file."""
         self._pool_size = pool_size
         self._engines: tuple[Engine, Engine] | None = None
         self._given_up: weakref.finalize[Any, Any] | None = None
@@ -134,7 +134,7 @@ class Database:
         )
         """Lock of the only connection of an in-memory database."""
         self.watchers: list[Callable[[str, Sequence[Any] | None], object]] = []
-        """Functions called with each reading statement sent, and with its values if it was compiled before."""
+        """Functions called with each reading statement's SQL and values (None if SQLAlchemy binds them)."""
         self._local = _Thread()
         _handles.add(self)
 
@@ -244,7 +244,7 @@ class Database:
         """Let this thread's reads within the block share one connection and DB_TIMEOUT_SECONDS.
 
         With `snapshot`, all reads see the database as it was at the first read; after a write, a new snapshot begins.
-        A nested block uses the outer block's connection. Other threads, such as those of hooks, use their own.
+        A nested block uses the outer block's connection. Other threads, such as threads of hooks, are not affected.
         """
         if self._local.call is not None:
             yield
@@ -257,12 +257,12 @@ class Database:
             call.release_connection()
 
     def release_connection(self) -> None:
-        """Return the shared connection to the pool during slow work; the next read takes another."""
+        """Return the shared connection to the pool, before slow work; the next read takes a connection again."""
         if self._local.call is not None:
             self._local.call.release_connection()
 
     def _reading(self, call: Call) -> contextlib.AbstractContextManager[Connection]:
-        """Return the connection of `call` for one block; its time limit is the seconds that `call` has left."""
+        """Return the connection of `call` for one block; a server must answer within the seconds the call has left."""
         if self._local.joined is not None:
             return contextlib.nullcontext(self._local.joined)
         if self.target.in_memory:  # the only connection must not be kept from other threads
@@ -309,11 +309,11 @@ class Database:
         """Run `work` in one transaction and return its result. If `work` raises RollbackError, nothing is stored.
 
         After a deadlock, lock wait, lost connection or not-ready answer, all of `work` is run again: up to 5 tries with
-        growing pauses, within DB_TIMEOUT_SECONDS; after a duplicate key, without a pause. So `work` must change nothing
-        outside its connection. If the commit's answer was lost, `confirm(new connection, result)` checks whether the
-        try was stored; if it was, its result is returned. With `waits` off, `work` is tried once and does not wait for
-        locks. An error says that nothing was written, or with `if_unsure` that the outcome is unknown, because the
-        commit's answer was lost.
+        growing pauses, within DB_TIMEOUT_SECONDS. After a duplicate key, there is no pause. Because of these retries,
+        `work` must change nothing outside its connection. If the commit's answer was lost, `confirm(new connection,
+        result)` checks whether that try was stored; if it was, `result` is returned. With `waits` off, `work` does not
+        wait for locks and is retried only after a duplicate key. The text of an error says that nothing was written;
+        if the commit's answer was lost, it is `if_unsure`, which says that the outcome is unknown.
         """
         if self._local.joined is not None:
             return self._run_joined(self._local.joined, work)
@@ -368,7 +368,7 @@ class Database:
         raise AssertionError
 
     def all_or_none(self, work: Callable[[], T], *, source: str) -> T:
-        """Run `work`, maybe more than once, so that all transactions it opens become one; its reads see its writes."""
+        """Run `work`, again after a failed try, so that all its transactions become one; its reads see its writes."""
 
         def join(connection: Connection) -> T:
             self._local.joined = connection
@@ -404,7 +404,7 @@ class Database:
         return failures.TOO_LARGE if size > int(most) else ""
 
     def _note_repeat(self, name: str, error: exc.SQLAlchemyError, source: str) -> None:
-        """Count a retry under `name`; if the server reports too many connections, close this handle's idle ones."""
+        """Count a retry and log it as `name`; after the error `too many connections`, close idle connections."""
         number = failures.error_number(error)
         if number in failures.CROWDED and self._engines is not None:
             _dispose(self._engines)
@@ -445,7 +445,7 @@ class Database:
 
     @contextlib.contextmanager
     def _spending(self) -> Iterator[Call]:
-        """Yield this thread's call, or a new one, and add the duration of the block to the call's time."""
+        """Yield this thread's `Call`, or a new `Call`, and add the duration of the block to the time it has taken."""
         call = self._local.call
         if call is None:
             with self.request_connection(), self._spending() as call:

@@ -21,7 +21,7 @@ ENDED = frozenset({1053, 1927, 4031})
 LOST = frozenset({2003, 2006, 2013, 2055, 0}) | ENDED
 LOOK = "Run `prompt-engine db check` to see what is wrong."
 REFUSED_AT_COMMIT = 1180
-"""Error number of a commit that a cluster refused; it does not tell whether other nodes stored it."""
+"""Error number of a commit that a cluster refused; the error does not say whether other nodes stored the changes."""
 DUPLICATE_KEY = "Another process stored the same at the same moment: try again."
 NO_ANSWER = (
     "No answer within DB_TIMEOUT_SECONDS: another session may hold rows that are needed (SHOW PROCESSLIST), or the "
@@ -69,7 +69,7 @@ _SAID: tuple[tuple[int | None, str, str], ...] = (
     (None, "No space left on device", _REMEDY[1021]),
     (2003, "CERTIFICATE", "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."),
 )
-"""Error number (None: any), words in the server's message, and the remedy used instead of the error number's remedy."""
+"""Rows (error number or None for all, words in the server's message, remedy used instead of the error number's)."""
 NO_FILE = (
     "The database file cannot be opened: it must be there, and this user must be able to write it and its folder. One "
     "on a read-only medium is opened with ?immutable=1."
@@ -94,9 +94,9 @@ _SQLITE: tuple[tuple[str, int | None, str], ...] = (
     ("malformed", None, "The file is damaged: restore a backup, or try `sqlite3 FILE .recover`."),
     ("disk I/O error", None, "The disk or the network folder of the file failed: look at its log."),
 )
-"""Words in SQLite's message, its error number (MySQL's number for the same error, if any), and the remedy."""
+"""Rows (words in SQLite's message, number of that error in MySQL if it has one, remedy)."""
 LARGE_BYTES = 1 << 18
-"""Bytes from which a statement that ends the connection may have been too large for the server."""
+"""Minimum bytes of a statement that may be too large for the server, if the connection ends while it is sent."""
 
 
 def error_number(error: BaseException) -> int | None:
@@ -105,7 +105,7 @@ def error_number(error: BaseException) -> int | None:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether the connection is gone, so that another connection may be tried."""
+    """Return whether the connection is lost; if so, a retry on another connection may succeed."""
     if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
         return True
     return error_number(error) in LOST
@@ -140,7 +140,7 @@ _DENIED = re.compile(r"\b([A-Z][A-Z ,]{0,99}) command denied")
 
 
 def measure_statement(error: exc.SQLAlchemyError) -> int:
-    """Return about how many bytes a failed statement and its values had after the driver's escaping."""
+    """Return the approximate size, in bytes, of a failed statement with its values as the driver escaped them."""
     given = getattr(error, "params", None)
     rows = given if isinstance(given, list) else [given]
     values = [value for row in rows for value in (row.values() if isinstance(row, dict) else row or ())]

@@ -13,12 +13,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 BITS = 12
-"""Low bits of an id, below its milliseconds."""
+"""Number of low bits of an id that hold the counter; the bits above them hold the milliseconds."""
 _START = datetime(2025, 1, 1, tzinfo=UTC)
 _END = (1 << 41) - (1 << 20)
-"""Milliseconds since 2025 (a date in 2094) from which a clock counts as wrong: its ids would exceed 2**53."""
+"""Limit in milliseconds since 2025, a date in 2094: a later clock is wrong, since its ids would exceed 2**53."""
 _LOST_CLOCK_BITS = 42
-"""Bits of ids made with a wrong clock: they fall in the first days of 2025, before this program had users."""
+"""Bits of an id made with a wrong clock. Its time is in early 2025, before this program had users."""
 _WRITES = 5
 
 
@@ -69,7 +69,7 @@ def first_of(moment: datetime) -> int:
 
 
 def retry_duplicates(write: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a write, which makes its ids or takes a `row_id`, to run again if another process used the same id."""
+    """Decorate a write so that it runs again, with another `row_id` if it takes one, when its id is already in use."""
 
     @functools.wraps(write)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""Lists, for all tables, the columns that hold texts, and those that name a person or a conversation."""
+"""Lists, for all tables, the columns that hold texts, and the columns that name a person or a conversation."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -25,7 +25,7 @@ _PARENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """Columns by which a table's rows of a person, a conversation or a persona are found."""
+    """One table, with the columns that select the rows of a person, a conversation or a persona."""
 
     table: str
     persona: Literal["persona_id", "audience_id", ""]
@@ -35,9 +35,9 @@ class Registered:
     participant: tuple[str, ...]
     """Key columns that name a participant; a row belongs to a person if any of these columns has the person's key."""
     conversation: tuple[str, ...]
-    """Columns that name the conversation: either one with its key, or three with interface, chat id and thread id."""
+    """Columns that name the conversation: one column with the key, or three with interface, chat id and thread id."""
     row_of: str
-    """Column with the id of a parent row, with which the row is deleted; "" without a parent."""
+    """Column with the id of a parent row; deleting the parent deletes the row. "" if the table has no parent."""
     row_table: str
 
 
@@ -72,4 +72,4 @@ FOLLOWING: tuple[tuple[Table, Column[str]], ...] = tuple(
     and entry.conversation
     and "audience_id" in TABLES[entry.table].c
 )
-"""Tables outside of the search index whose rows share their conversation's audience, with the column of its key."""
+"""(Table, conversation key column) of tables outside the search index whose rows move with their conversation."""

@@ -111,7 +111,7 @@ _SHORT = {"twitter": "x", "cli": "manual", "telethon_userbot": "telegram"}
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert many rows in one statement; all rows have the columns of the first."""
+    """Insert many rows in one statement; all rows have the columns of the first row."""
     if not rows:
         return
     if "indexed" in table.c:  # the writer of these rows also writes their search index entries
@@ -128,7 +128,7 @@ def insert_tuples(
     update: Sequence[str] = (),
     ignore: bool = False,
 ) -> None:
-    """Insert rows with a value for each column; if a key exists, set its columns `update`, or `ignore` the new row."""
+    """Insert rows, each with all columns. If a key exists, overwrite its columns `update`, or with `ignore` skip it."""
     columns = tuple(table.c.keys())
     _compile(table, connection.dialect.name, columns, tuple(update), ignore).insert(connection, rows)
 

@@ -14,7 +14,7 @@ def persona() -> Column[Any]:
 
 
 def columns(kind: Any, *names: str, default: str | None = None) -> list[Column[Any]]:
-    """Return columns of one type: nullable ones, or with `default`, a value in SQL, ones without NULL."""
+    """Return columns of type `kind`: nullable, or NOT NULL if `default` (an SQL expression) is given."""
     value = None if default is None else text(default)
     return [Column(name, kind, nullable=default is None, server_default=value) for name in names]
 
@@ -46,7 +46,7 @@ def row_id(*, by_server: bool = False) -> Column[Any]:
 
 
 def table(name: str, *parts: Any, clustered: bool = False) -> Table:
-    """Define a table in the shared metadata; a `clustered` one is stored by its primary key on SQLite, too."""
+    """Define a table in the shared metadata; if `clustered`, SQLite too stores the table by its primary key."""
     # on servers, the type of JSON columns is the check
     columns = [part.name for part in parts if isinstance(part, Column) and isinstance(part.type, JsonText)]
     rules = [

@@ -15,32 +15,32 @@ WITHDRAWN = 3
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A searched table; `number` stands for it in the index tables, and orders hits of equal time."""
+    """A searched table. The index tables store its `number`; hits of equal time are sorted by `number`."""
 
     number: int
     name: Source
     table: Table
     text: Any
-    """Column for the snippet."""
+    """Column whose text a hit shows as its snippet."""
     tags: Any
     """Column of the row's tags; None for the chat, whose rows have no tags."""
 
     @property
     def findable(self) -> ColumnElement[bool]:
-        """Return the condition for rows that are in the search index and may be found."""
+        """Return the condition for rows that are `visible` and in the search index already."""
         # not by SQLite's index of rows that wait to be indexed: it would read all other rows of a persona
         return and_(hide_from_index(self.table.c.indexed, "sqlite") == 1, self.visible)
 
     @property
     def visible(self) -> ColumnElement[bool]:
-        """Return the condition for rows that searches may find once indexed: not archived, superseded or withdrawn."""
+        """Return the condition for rows that a search may find once indexed: not archived, superseded or withdrawn."""
         columns = self.table.c
         unset = [columns[name].is_(None) for name in ("archived_at", "superseded_by") if name in columns]
         return and_(True, *unset, *([columns.hidden < WITHDRAWN] if "hidden" in columns else ()))
 
 
 def open_to(source: SourceTable) -> ColumnElement[bool]:
-    """Return the condition that leaves out rows marked local_only, unless the bound parameter `local_only` is 1."""
+    """Return the condition that excludes rows marked local_only, unless the statement's parameter `local_only` is 1."""
     columns = source.table.c
     allowed = bindparam("local_only", type_=Integer())
     if "local_only" in columns:
