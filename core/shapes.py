@@ -48,7 +48,7 @@ class Hit(TypedDict):
     speaker: NotRequired[str]
     """The speaker's name, or the persona's for its own lines, as in lines of the history. Absent if unknown."""
     reply: NotRequired[str]
-    """In a prompt, for a message that replies to another: `[replied to Ann: "..."]`, as in lines of the history."""
+    """In a prompt, if the message is a reply: `[replied to Ann: "..."]`, as in lines of the history."""
 
 
 StatementKind = Literal["fact", "taste", "instruction"]
@@ -68,10 +68,10 @@ class ProfileStatement(TypedDict):
     timestamp: str
     """Time of the statement, ISO 8601, UTC; "" if unreadable."""
     conversation: str
-    """Key of its conversation; "" if the row has no conversation."""
+    """Key of the row's conversation; "" if the row has none."""
     seen_by: Literal["persona", "server", "direct", "saved", "conversation"]
-    """Which conversations show it. persona: all of the persona. server: public ones of its server. direct: direct
-    messages with the person. saved: private conversations of the person. conversation: its own, with its threads."""
+    """Where the statement is shown. persona: everywhere. server: public conversations of its server. direct: direct
+    messages with the person. saved: the person's private conversations. conversation: its own, and threads there."""
 
 
 class SimilarMemory(TypedDict):
@@ -80,7 +80,7 @@ class SimilarMemory(TypedDict):
     id: int
     text: str
     day: str
-    """Day on which it was saved, `YYYY-MM-DD`; "" if unreadable."""
+    """Day on which the memory was saved, `YYYY-MM-DD`; "" if unreadable."""
 
 
 class Citation(TypedDict):
@@ -89,7 +89,7 @@ class Citation(TypedDict):
     source: Source
     id: int
     conversation: str
-    """Key of its conversation; "" if the row has no conversation."""
+    """Key of the row's conversation; "" if the row has none."""
     speaker: str
     timestamp: str
 
@@ -224,7 +224,7 @@ class Line:
     text: str = ""
     """Text; blank if the message was read without it."""
     is_withdrawn: bool = False
-    """Whether it is an answer made with a forgotten row, which no list shows."""
+    """Whether the message is an answer made with a forgotten row; no list shows such answers."""
 
     @property
     def is_persona(self) -> bool:
@@ -311,7 +311,7 @@ class Operation:
     payload: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the operation: ids, and texts only under the key `texts`, emptied when the operation ends."""
     tries: int = 1
-    """Tries begun, the current one included."""
+    """Number of tries begun, including the current try."""
     created_at: datetime | None = None
     """Time in UTC, aware."""
 
@@ -348,12 +348,12 @@ class ListedOperation(TypedDict):
     """Why the operation failed, is retried, or has a result worse than it could be; else ""."""
     depends_on: list[int]
     created_at: str
-    """Time of queuing, ISO 8601, UTC; "" if unreadable. The three times below have the same form."""
+    """Time of queuing, ISO 8601, UTC; "" if unreadable. The three following fields have the same form."""
     updated_at: str
     available_at: str
     """Time from which the next try may begin; "" if it may begin at once."""
     lease_until: str
-    """Time until which a worker has claimed it; "" if no worker has."""
+    """Time until which a worker has claimed the operation; "" if no worker has claimed it."""
 
 
 ToolForm = Literal["openai", "anthropic", "xml"]
@@ -393,7 +393,7 @@ class RecentConversation(TypedDict):
     title: str
     """Title, one line."""
     time: str
-    """Time of its last message, `YYYY-MM-DD HH:MM` in TIMEZONE; "" if unreadable."""
+    """Time of the conversation's last message, `YYYY-MM-DD HH:MM` in TIMEZONE; "" if unreadable."""
     summary: str
     """Summary, one line."""
     conversation: str

@@ -1,1 +1,1 @@
-"""Access control: audiences, conversations, participants, and the statement that finds what a scope may see."""
+"""Access control: audiences, conversations, participants, and the statement that reads the audiences a scope sees."""

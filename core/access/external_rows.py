@@ -31,7 +31,7 @@ RANGE = 200
 
 
 def index_before_search(db: Database, persona: str, numbers: Iterable[int]) -> None:
-    """Index up to RANGE rows that other programs inserted into these sources of a persona; log a failure."""
+    """Index up to RANGE of a persona's rows that other programs inserted into the sources `numbers`; log a failure."""
 
     def work(connection: Connection) -> None:
         left = RANGE
@@ -108,7 +108,7 @@ def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
 
 
 def _find_places(connection: Connection, db: Database, persona: str, keys: set[str]) -> dict[str, AudienceRow]:
-    """Return the audience for each conversation key's rows; an unknown conversation gets the whole persona's."""
+    """Return the audience by conversation key; an unknown conversation gets the audience of the whole persona."""
     facts = table_conversations.find_among(connection.execute, persona, keys) if keys else {}
     places = {key: AudienceRow(one.audience_id, one.local_only) for key, one in facts.items()}
     if keys <= places.keys():
@@ -118,7 +118,7 @@ def _find_places(connection: Connection, db: Database, persona: str, keys: set[s
 
 
 def participant_of(conversation: str, sender: str | None, name: str) -> str | None:
-    """Build the speaker's participant key; None for the persona, an unknown speaker or interface, or a too long key."""
+    """Build the speaker's participant key; None for the persona, an unknown speaker or interface, or a key too long."""
     interface = split_key(conversation)[0]
     if not interface or sender == PERSONA_SENDER:
         return None

@@ -27,7 +27,7 @@ from .rules import AudienceKey, choose_threads, own_audience, parent_key, plain_
 from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
 NEWEST_LINES, MOST_SERVERS = 1000, 10
-"""Limits of the read: newest lines per person or inserted by SQL, and servers for SERVER_IN_DIRECT."""
+"""Maximum number of newest lines that a SELECT reads, and of servers whose audiences SERVER_IN_DIRECT adds."""
 WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-engine db reindex`."
 
 
@@ -141,7 +141,7 @@ def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
 def _place(
     scope: Scope, facts: Mapping[str, ConversationFacts], people: Mapping[str, str]
 ) -> tuple[Privacy, str, str | None]:
-    """Return the scope's (privacy, server, person): from its stored conversation, a private parent, or the scope."""
+    """Return (privacy, server, person): of the stored conversation, else of its private parent, else of `scope`."""
     person = people.get(scope.participant or "", scope.participant)
     if scope.conversation is None:
         return "public", scope.server, person
@@ -172,7 +172,7 @@ _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("se
 
 
 def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = None) -> list[Any]:
-    """Build the columns of SELECT number `part` of the union: four numbers, three keys, one text; NULL if missing."""
+    """Build the columns of the union's SELECT `part`: four numbers `n`, three keys `k`, text `x`; NULL if missing."""
     numbers = [*n, *[null()] * (4 - len(n))]
     keys = [*k, *[null()] * (3 - len(k))]
     return [
@@ -201,7 +201,7 @@ _SERVER = bindparam("server", type_=Key(191))
 
 @lru_cache(maxsize=4)
 def _select_seen(all_of_server: bool, family: str) -> CompiledStatement:
-    """Return the common table expression `seen`: candidates that include every audience the scope may see."""
+    """Return the common table expression `seen`: each audience the scope may see, and some that `_read` leaves out."""
     a, c, p = audiences.c, conversations.c, participants.c
     rows = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
     if all_of_server:  # The conversation's own server is included: the scope may not name it.
@@ -285,7 +285,7 @@ def _select_spoken_in(family: str) -> CompiledStatement:
 
 @lru_cache(maxsize=4)
 def _select_inserted(numbers: tuple[int, ...], family: str) -> CompiledStatement:
-    """Return the SELECT that checks whether rows of other programs in these sources are still not indexed."""
+    """Return the SELECT that checks whether the sources `numbers` still have rows of other programs to index."""
     tables = [BY_NUMBER[number].table for number in numbers]
     waiting = [exists(t.c.id).where(t.c.persona_id == _P, t.c.indexed == 0) for t in tables]
     return CompiledStatement(select(*_row(INSERTED)).where(or_(*waiting)), family)
@@ -307,7 +307,7 @@ def _select_vocabulary(family: str) -> tuple[CompiledStatement, ...]:
 
 @lru_cache(maxsize=4)
 def _select_recent(all_of_server: bool, family: str) -> tuple[CompiledStatement, ...]:
-    """Return the SELECTs of the other conversations that have the newest messages in their audience."""
+    """Return the SELECTs of each audience's conversations with the newest messages, except the scope's own."""
     a, c, p = audiences.c, conversations.c, participants.c
     known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
     person = select(p.person_key).where(p.persona_id == _P, p.participant_key == _WHO)
@@ -329,7 +329,7 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[CompiledStatement,
 
 @lru_cache(maxsize=2)
 def _select_recent_inserted(family: str) -> CompiledStatement:
-    """Return the SELECT of conversations that only rows of other programs name; the whole persona sees them."""
+    """Return the SELECT of conversations that are named only in rows of other programs; the whole persona sees them."""
     a, c, m = audiences.c, conversations.c, chat_history_cache.c
     of_persona = (a.kind == literal("persona", Key(12)), a.server_id == literal("", Key(191)))
     everywhere = select(a.audience_id).where(a.persona_id == _P, *of_persona)

@@ -19,7 +19,7 @@ from .rules import SERVER_MARK, stored_privacy
 
 _A, _K, _P = audiences.c, conversations.c, participants.c
 MOST_KEYS = 100_000
-"""Maximum number of known keys that are compared with an unknown one."""
+"""Maximum number of known keys that are compared with an unknown key."""
 
 
 class ConversationCount(NamedTuple):
@@ -27,7 +27,7 @@ class ConversationCount(NamedTuple):
     title: str
     """Title, "" if unknown."""
     server: str
-    """Name of its server, else the server's id; "" without a server."""
+    """Name of the conversation's server, else the server's id; "" without a server."""
     server_id: str
     person: str
     """Key of a direct message's person; "" for other conversations."""
@@ -55,7 +55,7 @@ def list_personas(db: Database, limit: int | None = None) -> list[str]:
 
 
 def choose_persona(db: Database, wanted: str) -> str:
-    """Return `wanted` if it has rows, else the persona of the newest message, else any with rows, else `wanted`."""
+    """Return `wanted` if it has rows, else the newest message's persona, else any persona with rows, else `wanted`."""
     if db.read(select(_A.persona_id).where(_A.persona_id == wanted).limit(1), source="audiences"):
         return wanted
     newest = select(_K.persona_id).order_by(_K.last_message_at.desc(), _K.id.desc()).limit(1)
@@ -64,7 +64,7 @@ def choose_persona(db: Database, wanted: str) -> str:
 
 
 def count_places(db: Database, persona: str) -> Counter[tuple[str, str]]:
-    """Return the number of messages, memories and diary entries for each (kind, server) of audiences."""
+    """Return the number of messages, memories and diary entries by the (kind, server) of their audience."""
     tables = [source.table for source in (CHAT, MEMORIES, AI_DIARY)]
     rows = union_all(*(select(t.c.audience_id).where(t.c.persona_id == persona) for t in tables)).subquery()
     joined = audiences.join(rows, rows.c.audience_id == _A.audience_id)
@@ -107,9 +107,9 @@ def name_other_personas(db: Database, persona: str) -> str:
 def list_notes(
     db: Database, persona: str, kind: str, key: str, *, identities: Iterable[str], is_known: bool, option: str
 ) -> list[str]:
-    """Return notes on a forgotten key: if it was unknown, similar keys; also other personas that know the person.
+    """Return notes after `key` was forgotten: similar keys if it was unknown, and other personas that know the person.
 
-    `identities` are the person's keys before the deletion; `option` is how the caller names a persona.
+    `identities` are the person's keys before the deletion; `option` is the caller's persona parameter: `--persona `.
     """
     keys = {key, *identities} if kind == "participant" else ()
     chosen = select(_P.persona_id, _P.participant_key).where(_P.participant_key.in_(keys), _P.persona_id != persona)
@@ -163,7 +163,7 @@ def _read_conversations(db: Database, persona: str, chosen: Select[Any]) -> list
 def list_conversations(
     db: Database, persona: str, words: str, limit: int, offset: int = 0
 ) -> tuple[list[ConversationCount], int]:
-    """Return (a page of the persona's conversations that match `words`, the latest first; how many match)."""
+    """Return (page of conversations whose title or key contains `words`, latest first; total number of matches)."""
     chosen = _select_conversations(persona, *_holds_words(words, _K.title, _K.conversation_key))
     page = chosen.order_by(_K.last_message_at.desc(), _K.id.desc()).limit(limit).offset(offset)
     return _read_conversations(db, persona, page), _count_rows(db, chosen)
@@ -175,7 +175,7 @@ def find_conversation(db: Database, persona: str, key: str) -> ConversationCount
 
 
 def choose_server(db: Database, persona: str, key: str, server: str = "") -> str:
-    """Return the server of a conversation: `server`, else the only server with this key; otherwise raise an error."""
+    """Return `server`, else the server of conversation `key`; raise MessageError for several servers or a wrong one."""
     marked = _K.conversation_key.between(f"{key}{SERVER_MARK}", f"{key}{SERVER_MARK}g")  # a mark has digits up to f
     chosen = select(_K.server_id).where(_K.persona_id == persona, or_(_K.conversation_key == key, marked))
     servers = [str(row[0]) for row in db.read(chosen.order_by(_K.id), source="conversations")]
@@ -215,7 +215,7 @@ def _read_people(db: Database, persona: str, chosen: Select[Any]) -> list[Person
 
 
 def list_people(db: Database, persona: str, words: str, limit: int, offset: int = 0) -> tuple[list[PersonCount], int]:
-    """Return (a page of the persona's people who match `words`, unnamed ones last; how many match)."""
+    """Return (page of people whose name or key contains `words`, unnamed people last; total number of matches)."""
     chosen = _select_people(persona, *_holds_words(words, _P.display_name, _P.participant_key))
     order = (case((_P.display_name == "", 1), else_=0), _P.display_name, _P.participant_key)
     page = chosen.order_by(*order).limit(limit).offset(offset)

@@ -82,13 +82,13 @@ def seen_audiences(privacy: Privacy, server: str, conversation: str | None, pers
 
 
 def choose_threads(audiences: Iterable[AudienceKey], server: str, channel: str) -> list[AudienceKey]:
-    """Return the audiences of a restricted channel's threads, which the channel's members see."""
+    """Return those of `audiences` that are threads of the restricted `channel`; people in the channel see them too."""
     on_server = (key for key in audiences if key.kind == "conversation" and key.server == server)
     return sorted(key for key in on_server if parent_key(key.ref) == channel)
 
 
 SERVER_MARK = "\x1f"
-"""Separates a stored key from its server mark, if another server has a room of the same name."""
+"""Separates a conversation key from a mark of its server, stored if another server has a room with the same key."""
 
 
 def mark_server(conversation: str, server: str) -> str:
@@ -151,5 +151,5 @@ def parent_key(conversation: str) -> str | None:
 
 
 def mark_participant(participant: str) -> str:
-    """Return the digest of a participant key, stored in rows in place of the key: 20 hexadecimal digits."""
+    """Return the digest (20 hexadecimal digits) that is stored in rows instead of a participant key."""
     return blake2b(participant.encode("utf-8", "replace"), digest_size=10).hexdigest() if participant else ""

@@ -34,7 +34,7 @@ def find_or_make(connection: Connection, db: Database, persona: str, key: Audien
 
 
 def find(connection: Connection, persona: str, key: AudienceKey, *, lock: bool = False) -> int | None:
-    """Return the id of an audience, None if it is not stored; `lock` locks it until the transaction ends."""
+    """Return the id of an audience, None if it is not stored; with `lock`, lock its row until the transaction ends."""
     values = {"persona": persona, "kind": key.kind, "server": key.server, "ref": key.ref}
     return connection.execute(_HOLD if lock else _FIND, values).scalar()
 

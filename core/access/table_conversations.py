@@ -29,7 +29,7 @@ TITLE_CHARS = 200
 SHARED_KINDS = ("saved", "instruction")
 """Kinds of memory that a person asked for; the person's private conversations share them."""
 UNKNOWN_PERSON = ""
-"""direct_person_key of a direct message whose person has not spoken yet; NULL means that it is no direct message."""
+"""direct_person_key of a direct message whose person has not spoken yet; other conversations have NULL."""
 
 MOVED = ("conversations", "chat_history_cache", "memories", "ai_diary", *(table.name for table, _ in FOLLOWING))
 """Tables whose rows move with their conversation."""
@@ -111,7 +111,7 @@ def ensure(
 
 
 def _said(scope: Scope, sender: str | None) -> Privacy | None:
-    """Return the host's privacy; without one, `direct` or `restricted` if the chat id is the sender's id, else None."""
+    """Return the host's privacy; else, if sender id and chat id are equal, `restricted` on a server, or `direct`."""
     is_own = rules.is_own_chat(scope.conversation, sender or scope.participant)
     return scope.privacy or (("restricted" if scope.server else "direct") if is_own else None)
 
@@ -126,10 +126,10 @@ def make(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> ConversationFacts:
-    """Insert the scope's conversation, as private as its parent, or as the host or the ids say; return its row.
+    """Insert the scope's conversation and return its row; parent, host and ids decide the privacy.
 
-    `is_greeting` is true if nobody speaks: the persona addresses nobody in particular, or memories are imported. The
-    conversation then waits for a speaker.
+    `is_greeting` is true if no person speaks: the persona greets, or memories are imported. If nothing else states the
+    privacy, the conversation then stays restricted until a person speaks.
     """
     key = rules.check_key(scope.conversation)
     above = rules.parent_key(key)
@@ -361,14 +361,14 @@ def hold_threads(connection: Connection, persona: str, above: str) -> list[Conve
 
 
 def is_of_another(parent: str | None, thread: str | None) -> bool:
-    """Return whether a direct message that looks like a thread belongs to another person than its parent."""
+    """Return whether the people of two direct messages, `parent` and `thread`, are both known and differ."""
     return bool(parent and thread and parent != thread)
 
 
 def _take_along(
     connection: Connection, db: Database, persona: str, parent: ConversationFacts, previous: str | None
 ) -> Counter[str]:
-    """Give threads their parent's audience, except separate chats, other servers' rooms and others' direct messages."""
+    """Move threads with the parent, except separate chats, other servers' rooms, chats not with person `previous`."""
     counts = Counter(dict.fromkeys(MOVED, 0))
     if rules.parent_key(parent.key) is not None:
         return counts

@@ -87,7 +87,7 @@ def is_name_of_person(db: Database, persona: str, name: str) -> bool:
 
 
 def read_bare_ids(keys: Iterable[str]) -> set[str]:
-    """Strip the interfaces from participant keys, as messages without an interface are stored."""
+    """Return the ids in participant keys, without interface: messages without an interface store only these ids."""
     return {bare for key in keys if (bare := key.partition("/")[2])}
 
 

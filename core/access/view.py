@@ -78,11 +78,11 @@ class Request:
     vocabulary_version: int | None = None
     """Vocabulary version that the caller has cached; the tag vocabulary is read if the stored version differs."""
     recent: int = 0
-    """Number of other conversations read for each audience, those with the newest messages."""
+    """Number of other conversations to read for each audience: the conversations with the newest messages."""
     inserted_into: tuple[int, ...] = ()
     """Numbers of the sources whose externally inserted rows are indexed first."""
     is_prompt: bool = False
-    """Whether this is a prompt or search: SERVER_IN_DIRECT adds audiences, and level `full` allows only public ones."""
+    """Whether a prompt or search asks: SERVER_IN_DIRECT adds audiences, level `full` allows only public audiences."""
 
 
 @dataclass(frozen=True, slots=True)

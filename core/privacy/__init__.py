@@ -43,9 +43,9 @@ def scope_of(
 ) -> Scope:
     """Return the scope of a host's message; items saved with it have the audience of the message's conversation.
 
-    `message`, `interface_name` and `context_memory` are as for `build_json_prompt`; `scope` supplies persona,
-    destination and what the message does not say, and may call its conversation private; `db` supplies the clock. An
-    unusable message is a MessageError.
+    `message`, `interface_name` and `context_memory` are as for `build_json_prompt`. `scope` supplies persona,
+    destination and values that the message lacks, and may state that the conversation is private. `db` supplies the
+    clock. An unusable message raises MessageError.
 
     >>> from prompt_engine.privacy import scope_of
     >>> message = {"message_id": 1, "date": None, "chat": {"id": 42}, "from_user": {"id": 7}, "text": "hi"}
@@ -65,8 +65,8 @@ def set_conversation_privacy(conversation: object, privacy: Privacy, **options: 
     rows per table.
 
     All rows change in one transaction. Only this function makes a private conversation public. All counts are 0 if the
-    conversation is unknown or has this privacy already. Another `privacy`, `restricted` for a user's own chat
-    (`tg/7`, `proxy/Ann/attic`), or an invalid key is a MessageError.
+    conversation is unknown or has this privacy already. MessageError is raised for any other `privacy`, for an invalid
+    key, and for `restricted` if the conversation is a user's own chat (`tg/7`, `proxy/Ann/attic`).
 
     >>> from prompt_engine import Scope, conversations, open_database
     >>> from prompt_engine.privacy import set_conversation_privacy
@@ -89,9 +89,9 @@ def set_conversation_local_only(
     shown before.
 
     Args:
-        conversation: its key. An unknown conversation is created if it is the scope's own.
-        local_only: False allows remote models to see it again.
-        items: with `local_only=False`, release its memory items and diary entries too; by default they stay marked,
+        conversation: key of the conversation. An unknown conversation is created if it is the scope's own.
+        local_only: False allows remote models to see the conversation again.
+        items: with `local_only=False`, release the memory items and diary entries too; by default they stay marked,
             because some may have been marked individually.
 
     >>> from prompt_engine import Scope, open_database, privacy

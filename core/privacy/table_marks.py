@@ -81,7 +81,7 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
 
 
 def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts) -> str | None:
-    """Return the person of a direct conversation: the stored one, else the speaker its key names, else the only one."""
+    """Return a direct conversation's person: the stored person, else the speaker in its key, else its only speaker."""
     if facts.direct_person:
         return facts.direct_person
     c = chat_history_cache.c

@@ -101,7 +101,7 @@ def _fill_counts(changed: Mapping[str, int]) -> dict[str, int]:
 def _assign_person(
     connection: Connection, db: Database, persona: str, group: list[str], keys: list[str], target: str, person: str
 ) -> dict[str, int]:
-    """Move the identities `keys` of `person` to the person `target`, with their direct messages and private rows."""
+    """Move identities `keys` with their private rows to person `target`; all identities of `person` are `group`."""
     c, m = conversations.c, memories.c
     everybody = set(group) <= set(keys)
     moved = update(participants).where(_P.persona_id == persona, _P.participant_key.in_(sorted(keys)))
@@ -140,7 +140,7 @@ def _assign_person(
 
 
 def _find_identity(connection: Connection, persona: str, facts: ConversationFacts, group: list[str]) -> str | None:
-    """Return which identity in `group` a direct conversation belongs to: by its messages or key; None if unclear."""
+    """Return the identity in `group` that a direct conversation's messages or key name; None if this is unclear."""
     c = chat_history_cache.c
     said = (c.persona_id == persona, c.interface_path == facts.key)
     spoke = select(c.participant_key).where(*said, c.participant_key.in_(group))
@@ -160,7 +160,7 @@ def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[di
     """Return, by table, the rows that name a person by any linked key, and the rows attached to them.
 
     Tables without such rows are left out. Diary entries are also found by the person's name, except entries of
-    chats with one other person. Messages include their alternatives and recaps, memories their previous texts.
+    direct chats with somebody else. Messages include their alternatives and recaps, memories their previous texts.
     """
     key = checked_key(participant)
     identities = db.read(table_participants.select_identities(persona, key), source="participants")

@@ -91,7 +91,7 @@ class Values:
         self.now: datetime = call.db.clock()
 
     def find(self, paths: Iterable[Path], *, expired: bool = False) -> dict[Path, StoredValue]:
-        """Return the stored values by path, for the paths that exist; of several values with one path, the newest."""
+        """Return the stored values by path; missing paths are left out. The newest of a path's values is used."""
         by_namespace: dict[str, set[str]] = {}
         for namespace, name in map(write_path, paths):
             by_namespace.setdefault(namespace, set()).add(name)
@@ -187,7 +187,7 @@ class Change(Values):
         audience_table.lock(connection, call.persona, self._place.audience_id)
 
     def write(self, new: Sequence[NewValue], *, archive: bool = False) -> None:
-        """Store values; they replace values with the same paths, which `archive` keeps as previous versions."""
+        """Store values, replacing those with equal paths; with `archive`, replaced texts stay as previous versions."""
         scope, db = self.call.scope, self.call.db
         default = self.call.settings.privacy_default
         if memories_table.is_private(self.connection, scope, "long_term", default, False) or tombstones.is_late(
@@ -241,7 +241,7 @@ class Change(Values):
         self.connection.execute(update(schema.stored_values).where(*here).values(columns))
 
     def delete(self, values: Iterable[StoredValue], *, archive: bool = False) -> None:
-        """Delete values; `archive` keeps their texts as previous versions."""
+        """Delete values; with `archive`, their texts stay as previous versions."""
         rows = list(values)
         mine = delete(schema.stored_values).where(_V.persona_id == self.call.persona, _V.id.in_(IDS))
         execute_parts(self.connection, mine, [row.id for row in rows])
