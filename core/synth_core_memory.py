@@ -58,13 +58,13 @@ def search_memories(
     Args:
         query: the message, unchanged; without tags and keywords, the search uses its words and the known tags in it, as
             for a prompt.
-        tags: a row matches if one of its tags equals one of these; for chat messages, a tag is one more keyword.
-        keywords: a row matches if its text contains one of these, ignoring case and accents; `%` is no wildcard.
+        tags: a row matches if it has one of these tags; chat messages have no tags, so each tag is a keyword there.
+        keywords: a row matches if its text contains a keyword, ignoring case and accents; `%` is no wildcard.
         include_chat: whether messages of the chat history are searched too.
         limit: maximum number of hits, 1 to 200.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: rows to leave out: `(source, id)` pairs, or a conversation's key for all its chat rows.
-        since, until: start and end. As `until`, a day or words such as `last week` are included, a moment is excluded.
+        since, until: start and end. As `until`, a day or a phrase like `last week` is included, a moment is excluded.
         mode: `best` returns the `limit` hits with the best scores, newest first. `all`, for lists and counts, returns
             `limit` of the best 200 matches, oldest first; `explain_search` reports the number of matches as `total`.
         offset: in mode `all`, number of matches to skip.

@@ -41,15 +41,15 @@ def add_diary_entry(
     message_id: object = None,
     **options: Unpack[CallOptions],
 ) -> WriteResult:
-    """Store an entry in the scope's conversation, or that of interface, chat and thread, or without a conversation.
+    """Store an entry in the scope's conversation, else in that of `interface`, `chat_id` and `thread_id`, else in none.
 
     Args:
         content, personal_thought, interaction_summary, user_message: texts of at most 16 MB.
         emotions: a list of JSON values.
-        involved_users: names or participant keys. People at level partial or full, and user_message then, are left out.
+        involved_users: names or participant keys. People at level partial or full are left out, then user_message too.
         interface: stored in short form: `telegram_bot` as `telegram`, blank as `unknown`.
         timestamp: now if it is missing or unreadable.
-        local_only: show it only in prompts for destination `local`.
+        local_only: show the entry only in prompts for destination `local`.
         message_id: the source message, by the platform's id or the row id; deleting it deletes the entry.
 
     Returns:
@@ -177,7 +177,7 @@ def cleanup_old_entries(days: float = 30, **options: Unpack[CallOptions]) -> int
 
 
 def unarchive_entries(ids: Iterable[int] | None = None, **options: Unpack[CallOptions]) -> int:
-    """Restore all archived entries, or those with these ids, and return their number.
+    """Restore the archived entries with these `ids`, or all archived entries, and return the number restored.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")

@@ -95,7 +95,7 @@ def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
 def _drop_private(
     connection: Connection, scope: Scope, entry: NewEntry, default: str
 ) -> tuple[NewEntry, list[str], list[str]]:
-    """Return (entry without private parts; keys, or digests at level full, by which forgetting finds it; notes)."""
+    """Return (entry without private parts; involved people's keys, as digests at level full, for forgetting; notes)."""
     closed = _find_closed_names(connection, scope, entry, default)
     named = {*(key for matches in closed.values() for key in matches), *filter(None, [scope.participant])}
     known = table_participants.known(connection, scope.persona, named, default)
@@ -110,7 +110,7 @@ def _drop_private(
 
 
 def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> dict[str, list[str]]:
-    """Map involved names to the participant keys of people at level partial or full; the name "" is the speaker."""
+    """Return, by involved name, the participant keys of people at level partial or full; name "" is the speaker."""
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}

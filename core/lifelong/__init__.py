@@ -1,8 +1,8 @@
 """Memory that lasts: items, session and long-term tiers, consolidation, pruning.
 
 Session items expire; long-term items stay until they are pruned. Functions for items act in a scope, or with
-`operator=True` on all audiences of one persona; cycles and pruning act on the whole persona. `history_uid` names
-another conversation than the scope's.
+`operator=True` on all audiences of one persona; cycles and pruning act on the whole persona. `history_uid` is the key
+of a conversation to use in place of the scope's.
 """
 
 from ..memories.rules import KINDS as KINDS

@@ -27,7 +27,7 @@ def edit_item(
     operator: bool = False,
     **options: Unpack[CallOptions],
 ) -> WriteResult:
-    """Replace an item's text; its history keeps the old one. New words like `tomorrow` or `done` set its time to now.
+    """Replace an item's text; its history keeps the old text. A new word like `tomorrow` or `done` makes its time now.
 
     Args:
         id: the item's id.

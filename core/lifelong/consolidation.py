@@ -1,4 +1,4 @@
-"""Consolidation: read messages, ask a model for facts or choose sentences without one, and store memory items."""
+"""Consolidation: read messages, get facts from a model or choose sentences without a model, and store memory items."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ PIECE_CHARS = 24_000
 DEEP_WINDOW = 200
 """Number of newest messages, of a conversation or of the whole persona, that deep consolidation reads."""
 TRIES = 3
-"""Maximum number of reads of a window (a batch of messages) if messages change while the model is asked."""
+"""Maximum number of times a window (a batch of messages) is read, if messages change while the model is asked."""
 REFUSED = (400, 413, 422)
 """HTTP statuses with which a model server rejects the same question every time: a content filter, a length limit."""
 DISABLED, CHANGED = "disabled", "changed"
@@ -130,7 +130,7 @@ def _allowed_now(connection: Connection, call: Call, lines: Sequence[Line]) -> l
 
 
 def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = False) -> list[Fact] | None:
-    """Ask a model for facts in these lines; None if one of its answers is unreadable."""
+    """Return the facts that a model finds in `lines`; None if any of its answers is unreadable."""
     renderer = Renderer(settings.templates_dir)
     patterns = refused_patterns(settings.templates_dir)
     zone = times.zone(settings.timezone) or UTC

@@ -50,9 +50,9 @@ def consolidate_history(
     reads, the rest is queued.
 
     Args:
-        history_uid: the conversation; the scope's by default.
+        history_uid: key of the conversation; by default the scope's conversation.
         limit_messages: maximum number of messages to read, 20 to 500; CONSOLIDATION_WINDOW by default.
-        model: the model to ask; by default that of `configure`, else that of LLM_BASE_URL.
+        model: the model to ask; by default the model of `configure`, else the server of LLM_BASE_URL.
 
     Returns:
         The number of items stored, with `ids`, `merged`, and the `reason` if nothing was stored. A later call reads the
@@ -90,7 +90,7 @@ def trigger_memory_consolidation(
 
     Args:
         reason: a note for the table consolidation_runs.
-        history_uid: only this conversation, whose session items do not expire then; None for all of the persona.
+        history_uid: only this conversation, whose session items then do not expire; None for all conversations.
         wait: run it in the call; False queues it for a worker.
         model: as for `consolidate_history`.
 
@@ -158,7 +158,7 @@ def on_stream_end(
 
     Args:
         history_uid: the conversation that ended; by default the scope's, else all conversations of the persona.
-        wait: run the cycle in the call. False queues it for a worker, as does a cycle that cannot begin now.
+        wait: run the cycle in the call. False queues it for a worker; a cycle that cannot begin now is queued too.
         model: as for `consolidate_history`.
 
     Returns:
@@ -249,7 +249,7 @@ def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> 
 
 
 def handle_consolidation(operation: Operation, tools: Tools) -> Effect:
-    """Archive expired items, then consolidate a conversation and again the messages `rows`; or queue all of them."""
+    """Archive expired items; consolidate the conversation, and `rows` again, or queue all that have new messages."""
     call = operation_call(operation, tools)
     cleaned = _archive_expired(call)
     if call.scope.conversation is not None:
@@ -319,7 +319,7 @@ def queue_due(db: Database, persona: str, settings: Settings) -> None:
 
 
 def _full(db: Database, persona: str, most: int) -> list[str]:
-    """Return the conversations with at least `most` messages that are newer than their last listing by this process."""
+    """Return the conversations that got `most` unconsolidated messages since this process last returned them."""
     if not most:
         return []
     newest_seen: dict[str, int] = db.caches.setdefault(__name__, {})

@@ -39,7 +39,7 @@ MOST_ENTRIES = 10_000
 def open_persona_call(
     conf_uid: str | None = None, history_uid: str | None = None, **options: Unpack[CallOptions]
 ) -> Call:
-    """Open the call for a persona and conversation; a `conf_uid` other than the scope's keeps only its destination."""
+    """Open the call for a persona and conversation; another `conf_uid` than the scope's keeps only the destination."""
     call = open_call(**options)
     own = call.scope
     if conf_uid is not None and (named := Scope(conf_uid, destination=own.destination)).persona != own.persona:
@@ -50,7 +50,7 @@ def open_persona_call(
 
 
 def find_seen(call: Call, operator: bool) -> ReadScope:
-    """Return which items the call may read: those its scope sees; for an operator all audiences of the persona."""
+    """Return which audiences the call may read: those that its scope sees, or all of the persona for an operator."""
     if rows.yes_no(operator, "operator"):
         return ReadScope(call.persona)
     viewer = load_viewer(call)
@@ -71,7 +71,7 @@ def add_facts_with_meta(
     Args:
         entries: texts, or mappings with `text` and any of kind, tier, importance (0 to 1), tags, emotion, timestamp,
         expires_at, pinned, provenance, source_message_ids; other keys go to metadata. At most 10,000.
-        conf_uid, history_uid: persona and conversation; the scope's by default.
+        conf_uid, history_uid: ids of persona and conversation; by default those of the scope.
         default_kind: kind of entries that name no kind.
         message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
         message deletes the items. Editing it changes items that repeat the whole message, and deletes the others.
@@ -185,7 +185,7 @@ def search_items(
     Args:
         q: words; each must occur in the text, ignoring case and accents. Blank matches all items.
         kinds, tier, conversation: only items of these kinds, of tier session or long_term, of this conversation.
-        conf_uid: the persona; the scope's by default.
+        conf_uid: id of the persona; by default the scope's persona.
         min_importance: 0 to 1.
         since, until: as in `search_memories`.
         tags: items must have all of these.

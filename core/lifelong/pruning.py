@@ -16,7 +16,7 @@ from .table_pruning import Limits
 
 LEAST_TTL_SECONDS = 60
 PROTECTED_IMPORTANCE = 0.7
-"""By default, items of at least this importance are not pruned: facts of deep consolidation have it."""
+"""Importance from which items are not pruned by default; facts of deep consolidation have this importance."""
 
 
 def read_limits(settings: Settings) -> Limits:
@@ -75,7 +75,7 @@ def prune_ltm(
     Pinned items, saved memories, instructions, and items of importance 0.7 and above stay.
 
     Args:
-        conf_uid: the persona; the scope's by default.
+        conf_uid: id of the persona; by default the scope's persona.
         max_age_days, max_importance: prune items at least this old (1 to 36,500), and below this importance (0 to 1);
         PRUNE_MAX_AGE_DAYS and PRUNE_MAX_IMPORTANCE by default.
         mode: any (too old or too unimportant) or all (too old and too unimportant); PRUNE_MODE by default.

@@ -30,7 +30,7 @@ LISTS = {
 }
 """Kind of item for each key of a model's reply, in the order of storing."""
 _KINDS = {"facts": "FactsAboutUser", "preferences": "FactsAboutUser", "explicit": "KeyFacts", "feelings": "Emotions"}
-"""Kind of item for each group of phrases, in the order in which they are looked for."""
+"""Kind of item for each group of phrases; the first group with a phrase in the text decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class Fact:
     """Number of the message that states the fact, as the model named it."""
     at: datetime | None = None
     other_text: str = ""
-    """The other form of `text`: without the speaker's name if `text` has it, else with it; used to find equal items."""
+    """`text` without the speaker's name, or with the name if `text` lacks it; used to find equal items."""
 
 
 def window(limit: object, default: int) -> int:
-    """Return how many messages to consolidate at once: `limit` within 20 and 500; `default` if it is no number."""
+    """Return how many messages to consolidate at once: `limit`, or `default` if it is no number; from 20 to 500."""
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != limit:
         limit = default
     return int(min(max(limit, WINDOW[0]), WINDOW[1]))
@@ -96,10 +96,10 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float) -> F
 
 
 def date_facts(facts: Sequence[Fact], lines: Sequence[Line]) -> list[Fact]:
-    """Add to each fact that a model found in these lines the time of the line that states it.
+    """Return facts that a model found in `lines`, each with the time of the line that states it.
 
     This is the line whose number the model gave, if line and fact share a word. Otherwise it is the line that shares
-    most words with the fact (rare words count more); the newest one in a tie.
+    most words with the fact (rare words count more); in a tie, the newest line.
     """
     held = [frozenset(words(line.text)) for line in lines]
     rows = Counter(word for each in held for word in each)

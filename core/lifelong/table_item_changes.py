@@ -137,7 +137,7 @@ def retag(
 
 
 def purge(connection: Connection, db: Database, persona: str, rows: Sequence[Any]) -> int:
-    """Delete items permanently, with the items they replaced, index rows, and everything made from them."""
+    """Delete items permanently, with their index rows, the items that they replaced, and everything made from them."""
     removal = Removal(connection, db, persona)
     forgetting.remove_items(removal, [row.id for row in rows])
     forgetting.finish(removal)

@@ -16,7 +16,7 @@ from ..memories.rules import KEPT_KINDS
 
 BATCH = 500
 ACTIVE_MINUTES = 30
-"""A conversation is active while its last message is younger than this: a shorter pause does not end a talk."""
+"""Age in minutes up to which a conversation's last message keeps it active: a short pause does not end a talk."""
 _C, _T = memories.c, conversations.c
 
 
@@ -35,7 +35,7 @@ def _holds(persona: str) -> tuple[Any, ...]:
 def archive_expired(
     db: Database, persona: str, ttl_seconds: int, *, given: bool = False, active: str | None = None
 ) -> list[tuple[int, tuple[str, ...]]]:
-    """Return (id, reasons) of each archived item."""
+    """Archive the expired session items, except those of active conversations; return (id, reasons) of each."""
     now = db.clock()
     by_age = _C.timestamp <= now - timedelta(seconds=ttl_seconds)
     by_expiry = _C.expires_at <= now

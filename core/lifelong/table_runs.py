@@ -30,7 +30,7 @@ class Outcome:
     conversations: int = 0
     pruned: int = 0
     reasons: tuple[str, ...] = ()
-    """Why the step stored nothing, or not everything: reason words or class names, never the text of a message."""
+    """Why the step stored nothing, or not everything: reason words or exception class names, never a message's text."""
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
@@ -67,7 +67,7 @@ def read_runs(db: Database, persona: str, most: int) -> list[Any]:
 
 
 def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
-    """If the persona's interval is over, begin the next one and return True; else return False."""
+    """If the persona's interval is over, begin the next interval and return True; else return False."""
     now = int((db.clock() - EPOCH) // timedelta(seconds=1))
     mine = (_C.persona_id == persona, _C.name == TICK)
     began = db.read(select(_C.value).where(*mine), source="counters")

@@ -25,13 +25,13 @@ class Window:
     lines: tuple[Line, ...] = ()
     """Messages with their original text, oldest first."""
     last: int = 0
-    """Row id to which the consolidation mark moves, even if it is a blank message's; 0 if the mark stays."""
+    """Row id to which the consolidation mark moves, which may be that of a blank message; 0 if the mark stays."""
     is_full: bool = False
     """Whether a second read returns the same messages: the window has its maximum size, or was read by row ids."""
 
 
 def _select(persona: str, conversation: str | None, *where: Any, columns: Sequence[Any] = LINE) -> Select[Any]:
-    """Return the SELECT of the messages that can become items: of one conversation, or of all if it is None."""
+    """Return the SELECT of messages that can become items, in `conversation`, or everywhere if it is None."""
     here = () if conversation is None else (_C.interface_path == conversation,)
     return select(*columns).where(_C.persona_id == persona, *here, _SAID, *where)
 
@@ -49,7 +49,7 @@ def read(db: Database, persona: str, conversation: str, most: int) -> Window:
 
 
 def read_again(db: Database, persona: str, conversation: str, rows: Collection[int]) -> Window:
-    """Return the messages `rows` that are consolidated already, as a window to consolidate once more."""
+    """Return a window of those messages in `rows` that are consolidated already, to consolidate them once more."""
     mark = _read_mark(db, persona, conversation) if rows else 0
     chosen = _select(persona, conversation, _C.id.in_(IDS))
     lines = read_parts(db.read, chosen, {}, [row for row in rows if row <= mark])
@@ -67,7 +67,7 @@ def _in_order(rows: Iterable[Any]) -> tuple[Line, ...]:
 
 
 def read_newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:
-    """Return the newest messages of a conversation, or for None of the whole persona, grouped by conversation."""
+    """Return the newest messages, by conversation: of `conversation`, or of the whole persona if it is None."""
     newest = [_C.id.desc()] if conversation is None else [_C.timestamp.desc(), _C.id.desc()]
     chosen = _select(persona, conversation).order_by(*newest).limit(most)
     by_key = group((row.interface_path, row) for row in db.read(chosen))
@@ -90,7 +90,7 @@ def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]
 
 
 def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
-    """Return (number of unconsolidated messages above the id `above`, at most `most`; highest id, or else the mark)."""
+    """Return (number of unconsolidated messages with ids over `above`, up to `most`; highest id, else the mark)."""
     mark = max(above, _read_mark(db, persona, conversation))
     newer = _select(persona, conversation, _C.id > mark, columns=(_C.id,))
     rows = db.read(newer.order_by(_C.timestamp.desc(), _C.id.desc()).limit(most))
@@ -106,7 +106,7 @@ def move_mark(connection: Connection, persona: str, window: Window) -> bool:
 
 
 def are_there(connection: Connection, persona: str, window: Window, lines: Sequence[Line]) -> bool:
-    """Return whether these messages, or all and only those of a window that moves the mark, can still become items."""
+    """Return whether `lines` can still become items; a window that moves the mark must have exactly its own lines."""
     rows = [line.row_id for line in (window.lines if window.last else lines)]
     where = (_C.id > window.mark, _C.id <= window.last) if window.last else (_C.id.in_(rows),)
     count = _select(persona, window.conversation, *where, columns=(func.count(),))

@@ -19,7 +19,7 @@ KINDS = (
 """Kinds of items. chat: kept as it was said. saved: a person asked to remember it; never pruned."""
 SAVED = "saved"
 SAVED_MEMORY_CHARS = 4000
-"""Maximum number of characters of one saved memory: a longer text would leave no room for others."""
+"""Maximum number of characters of one saved memory: a longer text would leave no room for other memories."""
 DEFAULT_KIND = "KeyFacts"
 INSTRUCTION = "instruction"
 """Kind of standing instructions: searchable, but created only by `add_saved_memory` and by messages."""
@@ -44,13 +44,13 @@ _FORMS = {fold(kind): kind for kind in (*KINDS, INSTRUCTION)}
 
 
 def find_mark(message: Any) -> str:
-    """Return the word, such as `tool`, by which a host marks a message as a text that nobody said; else ""."""
+    """Return the word, such as `tool`, that marks a message as a text that nobody said; "" without such a mark."""
     names = ("kind", "role", "type", "source")
     return next((word for name in names if (word := word_at(message, name)) in NOT_SAID), "")
 
 
 def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
-    """Return the kind, of KINDS or `also`, that a word names in any letter case or in snake_case."""
+    """Return the kind in KINDS or `also` that `value` names, in any letter case or in snake_case."""
     known = (*KINDS, *also)
     if isinstance(value, str):
         form = "".join(char for char in fold(value) if char.isalnum())
@@ -61,7 +61,7 @@ def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
 
 
 def read_entry(given: object, default_kind: str) -> dict[str, Any] | None:
-    """Return a fact as arguments of `new_item.read`, with unknown keys in `metadata`; None if its text is blank."""
+    """Convert a fact to arguments of `new_item.read`, with unknown keys in `metadata`; None if the text is blank."""
     entry = {"text": given} if isinstance(given, str) or given is None else given
     if not isinstance(entry, Mapping):
         found = f"an entry is of type {type(given).__name__}"
@@ -136,7 +136,7 @@ KEPT_KINDS = (SAVED, INSTRUCTION)
 
 
 def heuristic_importance(text: str) -> float:
-    """Return the importance of a text with a phrase to remember: from 0.3 to 1, which 320 characters reach."""
+    """Return the importance of a text that asks to be remembered: 0.3 for a short text, up to 1 for 320 characters."""
     return round(min(max(len(text) / 400, 0.1) + 0.2, 1.0), 3)
 
 
@@ -152,9 +152,9 @@ class Mode:
     reads: bool
     """Whether prompts show memories."""
     saves: bool
-    """Whether a model, or the engine for it, may save what is said in a conversation; hosts and people always may."""
+    """Whether the model, or the engine in its place, may save memories; hosts and people always may."""
     how: Literal["tool", "before", "-"]
-    """When a memory is saved. tool: when the model calls it. before: from the message, before its answer. -: never"""
+    """When a memory is saved. tool: when the model calls the tool. before: before the model answers. -: never."""
 
 
 MODES: Mapping[str, Mode] = {  # as in docs/conversations.md
@@ -167,7 +167,7 @@ _CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORE
 
 
 def asked_before(text: str, known: Sequence[Phrases]) -> tuple[str, Literal["@memory", "phrase"]] | None:
-    """Return the text that a message asks to save, and whether it asks by `@memory` or by a phrase; else None."""
+    """Return (text that a message asks to save, whether `@memory` or a phrase asks for it); None without a request."""
     call = _CALL.search(text)
     if call is None:
         return (text, "phrase") if is_request(text, known) and says_something(text, known) else None

@@ -1,4 +1,4 @@
-"""Rules for standing instructions: which one replaces which, and which one a sentence takes back."""
+"""Rules for standing instructions: which instructions a new instruction replaces, and which a sentence cancels."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -27,17 +27,17 @@ from ..text.words import stop_words
 
 MOST_CHARS = 300
 _MOST = 0.67
-"""Share of an instruction's words that a sentence must repeat to cancel it, if its topic is diet, units or the like."""
+"""Share of an instruction's words that a sentence must repeat to cancel it, if the topic is diet, units or similar."""
 _STEM_CHARS, _ENDING_CHARS = 4, 3
-"""Minimum number of letters that two forms of a word share, and maximum length of an ending."""
+"""Minimum number of letters that two forms of a word share at the start, and maximum length of their endings."""
 _ADDED = frozenset({"pregnancy", MEDICAL})
 """Topics on which a newer instruction does not replace an older one: somebody may avoid several foods."""
 _ENDINGS = ("endings", "returns", "stops", "permits", "leads", "explicit")
-"""Groups of phrases whose words say nothing about the object of a sentence that cancels something."""
+"""Groups of phrases whose words are ignored when looking for the object of a sentence that cancels an instruction."""
 _FRAME = ("permits", "vague", "openings", "adverbs")
-"""Groups of phrases whose words say nothing about what a sentence allows."""
+"""Groups of phrases whose words are ignored when looking for the thing that a sentence allows."""
 _ENOUGH = 0.5
-"""The same share for other instructions; of a name, a sentence must repeat more than this share."""
+"""The share for instructions on other topics. To cancel a name, a sentence must repeat more than this share of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +52,23 @@ class Instruction:
     means_that_name: bool = False
     """Whether the sentence cancels a name without naming it, as in `don't call me that`."""
     is_stop: bool = False
-    """Whether it tells the persona to stop something."""
+    """Whether the sentence tells the persona to stop something."""
     is_permit: bool = False
-    """Whether it only allows something, as in `you can use emojis`."""
+    """Whether the sentence only allows something, as in `you can use emojis`."""
     means_last_wish: bool = False
-    """Whether it cancels what the message before it asked, as in `scrap that`."""
+    """Whether the sentence cancels the instruction in the person's previous message, as in `scrap that`."""
     means_newest: bool = False
-    """Whether it cancels the newest instruction, as in `forget that rule`."""
+    """Whether the sentence cancels the newest instruction, as in `forget that rule`."""
     sees_servers: bool = False
     """Whether a direct chat sees the instructions given in the person's servers (SERVER_IN_DIRECT)."""
     phrases: Sequence[Phrases] = field(default=(), compare=False, repr=False)
     """Phrases of the languages of the text."""
     find_phrases: Callable[[str], Sequence[Phrases]] = field(default=lambda _: (), compare=False, repr=False)
-    """Returns the phrases of the languages of another text."""
+    """Function that returns the phrases of a text's languages."""
 
     @property
     def held_topics(self) -> frozenset[str]:
-        """Return the topics on which it replaces older instructions; a cancellation (`don't call me Jo`) has none."""
+        """Return the topics on which this sentence replaces older instructions; none for `don't call me Jo`."""
         return frozenset() if self.ends else self.topics
 
 
@@ -130,8 +130,8 @@ def _is_partly(ending: Instruction, topics: Collection[str]) -> bool:
 def is_narrower(permit: Instruction, text: str, topics: Collection[str] = ()) -> bool:
     """Return whether a sentence allows less than an instruction forbids: `you can spoil Dune`, after `no spoilers`.
 
-    So does `emojis are fine`, after `be brief, no emojis`, and `I eat fish again`, after `no meat`; after `I'm
-    vegetarian`, which names no food, it does not.
+    Also true: `emojis are fine` after `be brief, no emojis`; `I eat fish again` after `no meat`. Not true: `I eat fish
+    again` after `I'm vegetarian`, which names no food.
     """
     if _is_partly(permit, topics):
         return True
@@ -167,9 +167,9 @@ def _find_nouns(text: str, known: Sequence[Phrases]) -> set[str]:
 
 
 def _says_more(ending: Instruction, text: str, own: Sequence[Phrases]) -> bool:
-    """Return whether a sentence must not end an instruction on health: it is about something else, or is in doubt.
+    """Return whether a sentence must not cancel an instruction on health: it has another subject, or sounds unsure.
 
-    `Peanuts are fine again` may be about the shop; `I can eat nuts again, if the doctor agrees` is in doubt.
+    `Peanuts are fine again` may be about the shop; `I can eat nuts again, if the doctor agrees` is unsure.
     """
     rest = cut_health(ending.text, ending.phrases, _ENDINGS)
     if rest is None or not holds_word(text, MEDICAL, own):
@@ -185,14 +185,14 @@ def _says_more(ending: Instruction, text: str, own: Sequence[Phrases]) -> bool:
 
 
 def _list_languages(text: str, other: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
-    """Return the likely languages of each text, and those of both: English `not` is no form of Dutch `noten`."""
+    """Return the likely languages of `text`, of `other`, and of both: English `not` is no form of Dutch `noten`."""
     joined = likely_languages(f"{text} {other}", ("en",))
     mine, theirs = (likely_languages(each, (*joined, "en")) for each in (text, other))
     return mine, theirs, [language for language in mine if language in theirs]
 
 
 def _names_illness(said: str, text: str, own: Sequence[Phrases]) -> bool:
-    """Return whether `said` names what an instruction is about: `花生` of `我对花生过敏`, or the illness `糖尿病`."""
+    """Return whether `said` names the thing or illness in instruction `text`: `花生` in `我对花生过敏`, or `糖尿病`."""
     illness = find_values(text, (MEDICAL,), own)
     stopped = {word for language in likely_languages(text) for word in stop_words(language) if word in text}
     pieces = _find_pieces(text, own, (*illness, *stopped)) or illness
@@ -202,7 +202,7 @@ def _names_illness(said: str, text: str, own: Sequence[Phrases]) -> bool:
 
 
 def _find_pieces(text: str, known: Sequence[Phrases], more: Sequence[str] = ()) -> list[str]:
-    """Return the pieces of a text that are not vague words or hiragana (verb endings): `剧透` of `别剧透`."""
+    """Return a text's parts without hiragana (verb endings), vague words and `more` words: `剧透` of `别剧透`."""
     left = _leave_vague(text, known, more)
     return re.findall(r"[^\Wぁ-ゟ]+", left) or re.findall(r"\w+", left)
 
@@ -213,14 +213,14 @@ def _leave_vague(text: str, known: Sequence[Phrases], more: Collection[str]) -> 
 
 
 def _narrow(ending: Instruction, languages: Sequence[str]) -> list[str]:
-    """Return the word to which a sentence limits the thing to stop: `mother` of `stop joking about my mother`."""
+    """Return the word that limits a sentence that stops something: `mother` in `stop joking about my mother`; or []."""
     form = fold(ending.text)
     rests = [form.partition(f" {word} ")[2] for each in ending.phrases for word in each["narrows"]]
     return salient_words(max(rests, key=len, default=""), languages)[:1]
 
 
 def _is_named(instruction: Instruction, text: str, share: float) -> bool:
-    """Return whether a text has more than this share of the name in an instruction; Mr Smith is not Mr Jones."""
+    """Return whether `instruction` has more than `share` of the name's words in `text`; Mr Smith is not Mr Jones."""
     languages = likely_languages(text)
     said, words = (find_name(each, instruction.phrases) for each in (instruction.text, text))
     salient = salient_words(text, languages)
@@ -231,7 +231,7 @@ def _is_named(instruction: Instruction, text: str, share: float) -> bool:
 
 
 def is_other_name(instruction: Instruction, text: str, topics: Collection[str]) -> bool:
-    """Return whether an instruction gives another name than the one with this text: `From now on Al instead of Jo`."""
+    """Return whether `instruction` replaces the name given in `text`: `From now on Al instead of Jo`."""
     said = " ".join(word_runs(fold(instruction.text)))
     name = " ".join(find_name(text, instruction.phrases)) if "name" in topics else ""
     words = [word for each in instruction.phrases for word in each["instead"]]

@@ -18,7 +18,7 @@ from .rules_instructions import choose_holding
 
 KEY = "standing_wishes"
 INSTRUCTIONS_IN_PROMPT = 20
-"""Maximum number of instructions in a prompt: people with more have mostly replaced the older ones."""
+"""Maximum number of instructions in a prompt: people who gave more have mostly replaced the older instructions."""
 
 
 def is_recorded(settings: Settings) -> bool:
@@ -34,7 +34,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the newest valid instructions with their days, oldest first; those about an illness come last."""
+    """Return the newest valid instructions with their days, oldest first; instructions about an illness come last."""
     items = sorted(table_instructions.SHOWN.rows_in(rows), key=lambda item: (item.at is not None, item.at, item.id))
     holding = choose_holding([item.topics for item in items])
     holding.sort(key=lambda at: MEDICAL in items[at].topics)

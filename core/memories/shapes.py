@@ -37,7 +37,7 @@ class Item(TypedDict):
     metadata: dict[str, Any]
     archived_at: str
     superseded_by: int | None
-    """Id of the item or message that ended it."""
+    """Id of the item or message that replaced or cancelled this item; None if it is current."""
 
 
 class ItemPage(TypedDict):
@@ -55,7 +55,7 @@ class ItemVersion(TypedDict):
 
     text: str
     until: str
-    """Time at which it was changed, ISO 8601, UTC; "" for the current text."""
+    """Time at which the next text replaced this text, ISO 8601, UTC; "" for the current text."""
     reason: str
     changed_by: str
 
@@ -78,7 +78,7 @@ class Added(int):
     ids: tuple[int, ...]
     """Ids of the stored items, in order."""
     merged: int
-    """Number of entries equal to an existing item, which took over their tags, importance and sources."""
+    """Number of entries merged into an equal existing item, which got their tags, importance and sources."""
     notes: tuple[str, ...]
     reason: str
     """Why not all was stored: privacy, duplicate, empty, disabled, no_messages, unreadable, changed, busy, model_..."""

@@ -1,4 +1,4 @@
-"""Remembers the memories in each conversation's last prompt, so that answers know their sources and repeat none."""
+"""Remembers which memories each conversation's last prompt showed: the answer's sources, which are not saved again."""
 
 import hashlib
 import threading
@@ -22,7 +22,7 @@ class Turn(NamedTuple):
     rows: tuple[str, ...]
     """All rows shown, as `source number/id`."""
     is_withdrawn: bool = False
-    """Whether one of these rows was forgotten since; the answer is then stored hidden."""
+    """Whether one of the `rows` was forgotten after the prompt; the answer is then stored hidden."""
 
 
 _Turns = OrderedDict[tuple[str, bytes], Turn]
@@ -33,7 +33,7 @@ _lock = threading.Lock()
 def note_turn(
     db: Database, scope: Scope, digests: Iterable[bytes], rows: Iterable[str] = (), asked_at: datetime | None = None
 ) -> None:
-    """Store which memories a prompt of the scope's conversation showed, replacing those of the previous turn."""
+    """Store which memories a prompt of the scope's conversation showed, in place of those of the previous turn."""
     turns, now, turn = _turns_of(db), db.clock(), _key(scope.persona, scope.conversation or "")
     with _lock:
         turns.pop(turn, None)
@@ -43,13 +43,13 @@ def note_turn(
 
 
 def read_turn(db: Database, scope: Scope) -> frozenset[bytes]:
-    """Return the digests of the memories shown for the current turn; empty after it has ended."""
+    """Return the digests of the memories shown in the current turn; an empty set if no turn is open."""
     turn = _find_open(db, scope.persona, scope.conversation or "")
     return frozenset() if turn is None else turn.digests
 
 
 def find_turn(db: Database, persona: str, conversation: str, at: datetime) -> Turn | None:
-    """Return the turn of an answer given at this time, or None if unknown."""
+    """Return the open turn that an answer of time `at` belongs to; None without such a turn."""
     turn = _find_open(db, persona, conversation)
     return turn if turn is not None and turn.asked_at - at < timedelta(minutes=1) else None  # clocks differ
 

@@ -1,4 +1,4 @@
-"""Finds the older memory of a person that shares the subject of a new one."""
+"""Finds a person's older memory on the same subject as a new memory."""
 
 from ..access.overview import read_names
 from ..base.text_caches import cache_texts
@@ -16,7 +16,7 @@ MOST_WORDS = 60
 
 
 def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMemory | None:
-    """Return the memory of the scope's person, but `row_id`, that shares most words with a text; names do not count."""
+    """Return the person's memory, other than `row_id`, that shares most words with `text`; names do not count."""
     viewer, whose = load_viewer(call), call.scope.participant
     seen = ReadScope(call.persona, viewer.audiences, viewer.sees_local_only)
     wanted = ItemFilter(tier="long_term", participants=(whose,) if whose else ())
@@ -40,6 +40,6 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
 
 @cache_texts(4096)  # each save compares the same memories: 1,000 took 0.4 s
 def list_subject_words(text: str, languages: tuple[str, ...]) -> frozenset[str]:
-    """Return the stems of the words that say what a text is about; words with digits are values and are left out."""
+    """Return the stems of the words that show the subject of a text; words with digits are left out, being values."""
     said = [*salient_words(text, languages, MOST_WORDS), *minor_words(plain_words(text), languages, MOST_WORDS)]
     return frozenset([stem(word, languages) for word in said if not any(map(str.isdecimal, word))])

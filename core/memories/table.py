@@ -32,15 +32,15 @@ from .table_sources import join_sources
 
 _C = memories.c
 Check = Callable[[Connection, AudienceRow], WriteResult | None]
-"""Returns the result for an item that must not be stored, such as a duplicate; None for an item to store."""
+"""Function that returns None for an item to store, or the result for an item not to store, such as a duplicate."""
 
 
 @retry_duplicates
 def insert(call: Call, memory: NewMemory, *, row_id: int | None = None, check: Check | None = None) -> WriteResult:
     """Store one item in the scope, or return the reason why not. `check` runs first, with the audience locked.
 
-    If `check` returns a result, that is returned and nothing is stored. Reason `privacy`: the speaker's level forbids
-    the item (PRIVACY_DEFAULT with `check`, if unknown), or the speaker or the conversation was forgotten meanwhile.
+    If `check` returns a result, nothing is stored and this is the result. Reason `privacy`: the speaker's level (with
+    `check` but no speaker: PRIVACY_DEFAULT) forbids the item, or speaker or conversation were forgotten meanwhile.
     """
     db, scope, row_id = call.db, call.scope, row_id or call.db.ids.one()
 
@@ -67,7 +67,7 @@ def build_result(memory: NewMemory, row_id: int | None, reason: WriteReason = ""
 
 
 def insert_once(call: Call, memory: NewMemory, *, row_id: int, refused: Collection[bytes]) -> WriteResult:
-    """Store one item as `insert` does, if its digest is not in `refused`; an equal stored item only gets a new time."""
+    """Store an item like `insert` if its digest is not in `refused`; only renew the time of an equal stored item."""
 
     def check(connection: Connection, place: AudienceRow) -> WriteResult | None:
         db, scope, local = call.db, call.scope, bool(place.local_only or memory.local_only)
@@ -81,7 +81,7 @@ def insert_once(call: Call, memory: NewMemory, *, row_id: int, refused: Collecti
 
 
 def is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:
-    """Return whether the speaker's level (`default`, if unknown and `of_person`) forbids an item of this tier."""
+    """Return whether the speaker's level forbids an item of `tier`; `of_person` uses `default` without a speaker."""
     level = default if of_person else "none"
     if scope.participant:
         level = participants.known(connection, scope.persona, [scope.participant], default)[scope.participant].level
@@ -140,7 +140,7 @@ def find_equal(
     *,
     instructions: bool = True,
 ) -> dict[tuple[bytes, bool], int]:
-    """Return the id of the newest active item for each (digest, local_only), within an audience and a participant."""
+    """Return, by (digest, local_only), the id of the newest active item of this audience and participant."""
     where = [*match_own(scope, audience_id), or_(_C.expires_at.is_(None), _C.expires_at > db.clock())]
     if not instructions:
         where.append(_C.kind != INSTRUCTION)
@@ -156,7 +156,7 @@ def find_equal(
 def insert_each_once(
     connection: Connection, db: Database, scope: Scope, new: Sequence[tuple[int, NewMemory]], place: AudienceRow
 ) -> Added:
-    """Store items of one conversation and person; an item equal to another in text and local_only is merged into it."""
+    """Store items of one conversation and person; merge an item into a stored item with equal text and local_only."""
     audiences.lock(connection, scope.persona, place.audience_id)
     digests = [memory.digest for _, memory in new]
     # `table_instructions` merges instructions.
@@ -175,7 +175,7 @@ def insert_each_once(
 
 
 def _join(connection: Connection, db: Database, persona: str, row_id: int, memory: NewMemory) -> set[str]:
-    """Merge an item into an existing one with the same text, and return the tags that are new to it."""
+    """Merge `memory` into the stored item `row_id`, which has the same text; return the tags that this item gains."""
     held = indexed.lock(connection, MEMORIES, persona, [row_id])
     mine = (_C.persona_id == persona, _C.id == row_id)
     row = connection.execute(select(*_JOINED).where(*mine)).one()
@@ -193,7 +193,7 @@ _JOINED = (
 
 
 def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
-    """Return the columns of an item into which an equal one was merged; a saved one keeps the time of the request."""
+    """Return the columns of item `old` after the equal `new` is merged into it; a saved memory keeps its time."""
     tier = "session" if old.tier == new.tier == "session" else "long_term"
     expiries = (old.expires_at, new.expires_at)
     is_newer = old.timestamp is None or (old.kind != SAVED and new.at > old.timestamp)

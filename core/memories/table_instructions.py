@@ -34,9 +34,9 @@ from .table_sources import Sources
 SAID, BY_HAND = "chat", "host"
 """Values of source: recognised in a message, and passed in by the host."""
 ENDINGS = "endings"
-"""Key in the metadata of an ended instruction: later messages that end it too, each with the time it was read."""
+"""Metadata key of an ended instruction: later messages that would end it too, each with the time of reading it."""
 MOST_READ = 400
-"""Number of newest instructions of one person that are read for one prompt."""
+"""Maximum number of a person's instructions that are read for a prompt; the newest are read."""
 _C, _M = memories.c, chat_history_cache.c
 
 
@@ -52,7 +52,7 @@ class KeptItem(NamedTuple):
 
 
 Holding = dict[tuple[int, tuple[str, ...]], list[KeptItem]]
-"""Valid instructions by (audience, identities of the person), as one transaction has read and locked them."""
+"""Valid instructions that a transaction has read and locked, by (audience, identities of the person)."""
 
 
 def record_instructions(
@@ -146,7 +146,7 @@ def _ends_in_server(
     instruction: Instruction,
     memory: NewMemory,
 ) -> bool:
-    """Return whether a sentence of a direct chat cancels an instruction that this chat sees of a server."""
+    """Return whether a sentence in a direct chat cancels an instruction that was given on a server and applies here."""
     if not instruction.sees_servers or place.facts is None or place.facts.direct_person is None:
         return False
     a = audiences.c
@@ -170,7 +170,7 @@ def _end(
     memory: NewMemory,
     holding: Holding,
 ) -> tuple[bool, bool]:
-    """End what a sentence cancels; return whether it cancels anything, and whether it stands beside a wider ban."""
+    """End the instructions that a sentence cancels; return (whether any ended, whether a wider ban stays beside it)."""
     held = [item for each in places for item in holding[each, people]]
     held = [item for item in held if _is_older(item, memory)]
     ended = [item for item in held if takes_back(instruction, item.text, item.topics)]
@@ -188,7 +188,7 @@ def _end(
 
 
 def _note_ending(connection: Connection, db: Database, instruction: Instruction, by: int, here: Sequence[Any]) -> None:
-    """Note the message `by` in instructions that another message ended before: they stay ended without that one."""
+    """Record message `by` in instructions that an earlier message ended; they stay ended if that message is deleted."""
     ended = select(*KEPT_ITEM).where(*here, _C.archived_at.is_not(None), _C.superseded_by.is_not(None))
     for row in connection.execute(ended.order_by(_C.id.desc()).limit(20)):  # each takes about 2 ms
         item, values = read_item(row), rows.read_object(row.metadata) or {}
@@ -205,7 +205,7 @@ def _list_meant(
     memory: NewMemory,
     held: Sequence[KeptItem],
 ) -> list[KeptItem]:
-    """Return the instructions of `held` that a sentence means without naming them: `scrap that`, `forget that rule`."""
+    """Return those of `held` that a sentence cancels without naming them, such as `scrap that`, `forget that rule`."""
     held = [item for item in held if MEDICAL not in item.topics]
     if instruction.means_newest:
         return sorted(held, key=lambda item: (item.at or memory.at, item.id))[-1:]
@@ -227,7 +227,7 @@ def _is_older(item: KeptItem, memory: NewMemory) -> bool:
 
 
 def _list_identities(connection: Connection, persona: str, participant: str | None) -> tuple[str, ...]:
-    """Return the keys of a person, sorted; none for an unknown person."""
+    """Return the participant keys of a person, sorted; () without a participant."""
     if participant is None:
         return ()
     linked = connection.execute(select_identities(persona, participant)).scalars()
@@ -262,7 +262,7 @@ def insert_instruction(call: Call, instruction: Instruction, sources: Sources) -
 
 
 def restore_instruction(connection: Connection, db: Database, persona: str, row: Any) -> None:
-    """Restore an archived instruction that the caller has locked; it replaces those on the same topics."""
+    """Restore an archived instruction, whose row the caller has locked; it replaces instructions on the same topics."""
     topics = _read_topics(row.metadata)
     people = _list_identities(connection, persona, row.participant_key)
     there = _read_in_force(connection, persona, [row.audience_id], people)
@@ -290,7 +290,7 @@ def _read_topics(metadata: Any) -> tuple[str, ...]:
 
 
 def match_seen(family: str) -> tuple[Any, ...]:
-    """Return the SQL conditions of rows that a viewer sees; SQLite then uses the index on `kind`, with fewer rows."""
+    """Return the SQL conditions of rows that a viewer sees, in a form that lets SQLite use the index on `kind`."""
     return (
         _C.persona_id == bindparam("persona", type_=Key(64)),
         hide_from_index(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
@@ -308,7 +308,7 @@ def match_person(known: bool) -> Any:
 
 
 def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
-    """Return whether the person asking is known, and the values of `match_person`."""
+    """Return (whether the person asking is known, values of the parameters in `match_person`)."""
     who = viewer.scope.participant or viewer.person
     return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
 

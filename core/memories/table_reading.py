@@ -21,7 +21,7 @@ from .shapes import Item, ItemPage
 _C = memories.c
 _IS_ARCHIVED = or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None))
 MOST_COUNTED = 10_000
-"""Matches are counted up to this number; one more means that there are more."""
+"""Maximum number of matches in a total; counting goes one further, to see whether there are more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ReadScope:
 
 @dataclass(frozen=True, slots=True)
 class ItemFilter:
-    """Conditions of an item search; an item must meet all of them."""
+    """Conditions of an item search; an item must meet all conditions."""
 
     words: tuple[str, ...] = ()
     """Folded words that the text must contain."""
@@ -96,7 +96,7 @@ def item_of(row: Any) -> Item:
 
 
 def _show_item(seen: ReadScope, row: Any) -> Item:
-    """Return an item. Operators see the stored conversation key; others see the host's key, without the server."""
+    """Convert a row to an item. Operators get the stored conversation key, others the host's key without server."""
     item = item_of(row)
     if item["conversation"] and seen.audiences is not None:
         item["conversation"] = plain_key(item["conversation"])
@@ -104,7 +104,7 @@ def _show_item(seen: ReadScope, row: Any) -> Item:
 
 
 def is_kept(now: datetime, ttl_seconds: int, here: str | None = None) -> Any:
-    """Return the SQL condition of items that have not expired, or are session items of the conversation `here`."""
+    """Return the SQL condition of items that have not expired; session items of conversation `here` never expire."""
     since = now - timedelta(seconds=ttl_seconds)
     unset = _C.expires_at.is_(None) & or_(_C.tier != "session", _C.timestamp.is_(None), _C.timestamp > since)
     is_active = (_C.tier == "session") & (_C.conversation_key == bindparam("here", here, type_=Key(512)))

@@ -21,13 +21,13 @@ _C, _H = chat_history_cache.c, item_history.c
 
 class Sources(NamedTuple):
     ids: list[int | str] | None = None
-    """Sources as the item stores them; None if no message is named."""
+    """Source messages in the form that items store; None if no message is named."""
     at: datetime | None = None
     """Time of the message, if it is stored."""
 
 
 def find_sources(db: Database, scope: Scope, message_id: object) -> Sources:
-    """Return the source message as items store it: its row id, else the given id."""
+    """Return the source message as items store it: its row id if the message is stored, else `message_id`."""
     if message_id is None:
         return Sources()
     if (number := find_whole(message_id)) is None and not isinstance(message_id, str):

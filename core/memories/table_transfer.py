@@ -79,7 +79,7 @@ class Done(NamedTuple):
 
 
 def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
-    """Return the number of this item among equal items of a file, from 1, and count it in `seen`."""
+    """Count the item in `seen`, and return its number (from 1) among the file's equal items."""
     key = memory.digest[:16] + f"{memory.kind} {memory.tier} {memory.local_only}".encode()  # short: one per item
     seen[key] += 1
     return seen[key]
@@ -87,7 +87,7 @@ def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
 
 @retry_duplicates
 def store(call: Call, items: Sequence[tuple[int, NewMemory]], *, dry_run: bool) -> Done:
-    """Store each (number, item) unless `number` equal items are stored already, so that an import can be repeated."""
+    """Store each (number, item) of a file unless `number` equal items are stored: a repeated import adds nothing."""
     db, scope, default = call.db, call.scope, call.settings.privacy_default
     ids, tiers = db.ids.take(len(items)), {memory.tier for _, memory in items}
 

@@ -53,7 +53,7 @@ class RelationshipResult(WriteResult):
 
 
 def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
-    """Return the whole days since the last interaction, minus the days `counted` in the stored affinity already."""
+    """Return the whole days since the last interaction, minus the days `counted` in the stored affinity."""
     return 0 if last_interaction is None else max(0, (now - last_interaction).days - counted)
 
 

@@ -56,7 +56,7 @@ HELD = ROWS.with_for_update()
 
 
 def identities(people: Sequence[Any], key: str) -> tuple[str, list[str]]:
-    """Return (a person's own key, sorted keys of all identities); an unknown person has only the given key."""
+    """Return (person key, sorted keys of all identities of the person); an unknown person has only `key`."""
     person = people[0].person_key if people else key
     return person, sorted({key, person, *(row.participant_key for row in people)})
 
@@ -156,7 +156,7 @@ def _apply(old: Row, wanted: Change, now: datetime, decay_days: int) -> Row:
 
 
 def change(call: Call, key: str, wanted: Change) -> tuple[Row | None, WriteReason]:
-    """Change or create a person's relationship; return (present relationship, reason if nothing was stored else "")."""
+    """Change or create a person's relationship; return (its row now, reason why nothing was stored, else "")."""
     begun = call.db.ids.one()  # before the transaction: the id tells whether `forget` came later
 
     def confirm(connection: Connection, result: tuple[Row | None, WriteReason]) -> bool:

@@ -24,9 +24,9 @@ class EmbedReport:
     model: str
     """Name of the embedder."""
     rows: int
-    """Rows that got vectors."""
+    """Number of rows that got vectors."""
     done: bool
-    """Whether no row is left for this embedder."""
+    """Whether no row is left that needs vectors of this embedder."""
 
 
 def embed_rows(limit: int | None = None, *, embedder: Any = None, **options: Unpack[CallOptions]) -> EmbedReport:
@@ -36,10 +36,10 @@ def embed_rows(limit: int | None = None, *, embedder: Any = None, **options: Unp
 
     Args:
         limit: number of rows after which to stop, rounded up to whole batches of 128; None for all.
-        embedder: the embedder to use; None for the embedder of `configure`, or else the one that EMBEDDER names.
+        embedder: the embedder to use; None for the embedder of `configure`, else for the embedder that EMBEDDER names.
 
     Raises:
-        ConfigError: there is no embedder, or the one that EMBEDDER names cannot be used.
+        ConfigError: there is no embedder, or EMBEDDER names an embedder that cannot be used.
         EmbedderError, StoreError: the embedder or the database failed.
         TypeError, ValueError: the embedder has no `embed` or no `name`; the limit is not a whole number of at least 1.
 
@@ -89,7 +89,7 @@ def count_vectors(**options: Unpack[CallOptions]) -> dict[str, int]:
 
 
 def drop_vectors(model: str, **options: Unpack[CallOptions]) -> int:
-    """Delete the vectors that a model made of the persona's rows; return their number. They may be made again.
+    """Delete the vectors that a model made of the persona's rows, and return their number. `embed_rows` makes new ones.
 
     Args:
         model: name of the embedder, as in the result of `count_vectors`.

@@ -1,4 +1,4 @@
-"""Make vectors of rows batch by batch: read rows, embed them outside of any transaction, write them in one.
+"""Make vectors of rows in batches: read rows, embed them outside of transactions, write the vectors in a transaction.
 
 A worker calls `embed` for the operation EMBED, once for each batch (docs/embeddings.md).
 """
@@ -19,9 +19,9 @@ from ..llm import embedder as client
 from ..shapes import Operation
 
 ROWS = 128
-"""Rows of one batch, which is written in one transaction."""
+"""Number of rows in a batch; the vectors of a batch are written in one transaction."""
 TEXTS = 64
-"""Texts sent to an embedder in one call."""
+"""Number of texts sent to an embedder in one call."""
 
 
 def read_next(call: Call, embedder: Any, after: Batch | None = None) -> Batch:
