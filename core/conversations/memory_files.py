@@ -128,7 +128,7 @@ def import_markdown(folder: str | Path | None = None, **options: Unpack[CallOpti
     call = open_call(**options)
     path = _check_folder(folder, call.settings)
     reasons: list[tuple[str, int, str]] = []
-    """File, position and reason of each new entry; "" for an added one."""
+    """(File, position, reason) of each new entry; the reason is "" for an added entry."""
     if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir can raise OSError
         _check_owner(path, call.scope)
         recent = read_sections(_read(path / RECENT)) if call.settings.enable_recent_conversations else []
@@ -162,7 +162,7 @@ def _write_sections(sections: Iterable[Section]) -> str:
 
 
 def _merge_lines(text: str, memories: Iterable[str], state: State) -> tuple[str, State]:
-    """Add new memories to the file's text and remove deleted ones; return (text, new state)."""
+    """Add lines for new memories to the file's text, remove the lines of deleted memories; return (text, new state)."""
     current = {_digest(memory): f"{BULLET}{memory}\n" for memory in memories}
     kept, seen = [], set()
     for line in io.StringIO(text):
@@ -203,7 +203,7 @@ def _iter_lines(text: str) -> Iterator[str]:
 
 
 def _take_sections(call: Call, folder: Path) -> None:
-    """Add the conversations of a file that another program wrote; raise TransferError for another format."""
+    """Store conversations of the file that the database lacks; raise TransferError if its format is another."""
     text = _read(folder / RECENT)
     sections = read_sections(text)
     if _write_sections(sections).split() != text.split():
@@ -232,7 +232,7 @@ def _find_new_sections(call: Call, sections: Sequence[Section]) -> list[int]:
 
 
 def _find_new(texts: Sequence[str], stored: Iterable[str]) -> list[int]:
-    """Return the positions of the texts that are not in `stored`; of equal texts only the first."""
+    """Return the positions of the texts that are not in `stored`; if texts are equal, only the first position."""
     seen, new = set(map(fold, stored)), []
     for at, text in enumerate(map(fold, texts)):
         if text not in seen:

@@ -43,9 +43,9 @@ class End:
     """Number that identifies the end, from `rules_summaries.number_end`."""
     at: datetime
     rows: tuple[int | None, ...] | None = None
-    """Row id of each message passed in, None if unstored. None instead of a tuple: all stored messages up to `last`."""
+    """Row id of each message that the host passed in, None if unstored. No tuple means all stored up to `last`."""
     texts: tuple[Line, ...] = ()
-    """Messages passed in that are not stored, in order."""
+    """Messages that the host passed in and that are not stored, in order."""
 
     def payload(self) -> dict[str, Any]:
         """Return the payload of the operation: ids, and under `texts` the unstored messages."""
@@ -75,7 +75,7 @@ def add_recent_conversation(
     Args:
         messages: messages of the conversation, oldest first: texts, live messages as in `context_memory`, or `{role,
             content}`. None uses the stored messages of the scope's conversation.
-        model: model asked with `wait`; a worker asks its own. Without a model, title and summary are extracts.
+        model: model to ask if `wait` is set; a worker asks its own. Without a model, title and summary are extracts.
         wait: make the summary in the call.
 
     Returns:
@@ -155,7 +155,7 @@ def close_conversation(
 def _report_end(
     connection: Connection, call: Call, lines: Sequence[Line] | None, summary_id: int, *, queue: bool
 ) -> End | WriteResult:
-    """Return the reported end, or a result with reason empty, privacy or duplicate; `queue` also queues its summary."""
+    """Return the reported end, or a result with reason empty, privacy or duplicate; with `queue`, queue the summary."""
     scope = call.scope
     key = scope.conversation or ""
     end = None
@@ -235,7 +235,7 @@ def choose_model(call: Call, model: Any) -> Any:
 
 
 def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retries: bool = False) -> Summary:
-    """Return the model's title and summary, else an extract; with `retries`, raise ModelError for another try."""
+    """Return the model's title and summary, else an extract. If `retries`, raise ModelError when a retry may help."""
     lines = list(map(rules_summaries.cut, lines))
     if model is None:
         return rules_summaries.extract_summary(lines)

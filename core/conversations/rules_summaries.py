@@ -102,7 +102,7 @@ def read_summary(value: object) -> str:
 
 
 def name_speakers(lines: Sequence[Line]) -> list[str]:
-    """Return the speaker of each line; [] if only one person speaks, since the summary is about that person anyway."""
+    """Return the speaker of each line; [] if only one person speaks, because the summary then needs no names."""
     people = {(line.participant or line.sender_name) for line in lines if not line.is_persona}
     if len(people) < 2:
         return []

@@ -47,7 +47,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
 
 
 def write_lines(rows: Sequence[SavedText], own: Collection[str | None], labels: NameLabels, zone: tzinfo) -> list[str]:
-    """Format memories with their days, and with names if anybody but the asking person (`own`) saved one of them."""
+    """Format memories with their days; add names if anybody but the asking person (keys `own`) saved any of them."""
     with_names = any(row.participant and row.participant not in own for row in rows)
     lines = []
     for row in rows:
@@ -59,7 +59,7 @@ def write_lines(rows: Sequence[SavedText], own: Collection[str | None], labels: 
 
 
 def choose_saved(rows: Sequence[SavedText], words: Sequence[str], settings: Settings) -> list[SavedText]:
-    """Choose pinned memories, then matches, then the newest, within SAVED_CHARS; return them in the given order."""
+    """Choose pinned memories, then those with most `words`, then the newest, up to SAVED_CHARS; keep their order."""
     most, room = LITE_SAVED if settings.prompt_lite_mode else saved.MOST_READ, settings.saved_chars
     sizes = [len(row.content or "") for row in rows]
     if len(rows) <= most and sum(sizes) <= room:

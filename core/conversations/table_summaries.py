@@ -63,7 +63,7 @@ def find_place(connection: Connection, call: Call) -> AudienceRow | None:
 
 
 def enlist_summary(connection: Connection, call: Call, place: AudienceRow, new: NewSummary) -> WriteResult:
-    """Store a summary in place of the locked conversation's earlier one; the list keeps its newest summaries."""
+    """Store a summary in place of the locked conversation's earlier one; keep only the newest in the list."""
     persona, most = call.persona, call.settings.max_recent_conversations
     audience_table.lock(connection, persona, place.audience_id)
     key, at = new.conversation_key, bindparam("at", new.occurred_at, type_=Time())
@@ -156,14 +156,14 @@ def find_last_line(connection: Connection, persona: str, conversation: str) -> L
 
 
 def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, at: datetime) -> list[Line]:
-    """Return the newest MOST_MESSAGES messages up to time `at` and row id `last` (a deleted one, too), oldest first."""
+    """Return the last MOST_MESSAGES messages up to (`at`, row id `last`), oldest first; `last` may be deleted."""
     up_to = or_(_M.timestamp < at, and_(_M.timestamp == at, _M.id <= last))
     rows = db.read(_select_lines(persona, conversation).where(up_to).limit(MOST_MESSAGES))
     return [build_line(row) for row in reversed(rows)]
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
-    """Return the row id of each message passed in; None for a message that is not stored."""
+    """Return the row id of each message in `lines`; None for a message that is not stored."""
     messages = []
     for line in lines:
         who = ("self", "persona") if line.is_persona else (line.sender_id, "user")

@@ -27,7 +27,7 @@ class Person:
     names: frozenset[str] = frozenset()
     """Names of these identities, as stored in rows."""
     is_known: bool = True
-    """Whether rows have one of the keys; if not, the key's id may be the name of somebody else."""
+    """Whether any row has one of the keys; if not, the id in a key may be the name of somebody else."""
 
     @cached_property
     def folded(self) -> frozenset[str]:
@@ -43,7 +43,7 @@ class Person:
         return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
 
     def is_in(self, text: str | None) -> bool:
-        """Return whether a text contains the person's name, a part of it, or key (as whole words in spaced scripts)."""
+        """Return whether a text has the person's name, a part of it, or a key; as whole words in alphabetic scripts."""
         if not text:
             return False
         low = fold(text)
@@ -64,7 +64,7 @@ def _stands_in(name: str, text: str) -> bool:
 
 
 def left_involved(involved: Sequence[Any], interfaces: Collection[str], person: Person, *, by_name: bool) -> list[Any]:
-    """Return a diary entry's `involved` without the forgotten person; `by_name` also removes names and bare ids."""
+    """Return a diary entry's `involved` without the person's keys; with `by_name`, also without names and ids alone."""
 
     def is_person(each: Any) -> bool:
         if "/" in str(each) and person.is_id(each, ""):
@@ -77,7 +77,7 @@ def left_involved(involved: Sequence[Any], interfaces: Collection[str], person: 
 def without_reply(
     metadata: Mapping[str, Any], conversation: str, person: Person, message_ids: Collection[str], texts: Collection[str]
 ) -> dict[str, Any] | None:
-    """Return a message's metadata without the reply note about the person; None if it has no such note."""
+    """Return a message's metadata without notes that it replies to the person; None if it has no such note."""
     interface, noted = split_key(conversation)[0], [name for name in REPLIES if name in metadata]
     answers = [name for name in noted if _is_of(metadata[name], interface, person, message_ids, texts)]
     return {key: value for key, value in metadata.items() if key not in answers} if answers else None

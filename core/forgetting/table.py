@@ -39,7 +39,7 @@ NOBODY = Person(frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose rows are deleted: a person's (with direct conversations), a conversation's or a server's."""
+    """The owner of the rows to delete: a person (with direct conversations), a conversation or a server."""
 
     person: Person = NOBODY
     conversations: frozenset[str] = frozenset()
@@ -51,7 +51,7 @@ class Done(NamedTuple):
     """Number of rows deleted or changed, for every table of the registry."""
     operations: int
     owner: Owner
-    """Owner of the deleted rows; has no keys if a memory item was deleted."""
+    """Owner of the deleted rows; an owner without keys if a memory item was deleted."""
     shown: frozenset[str] = frozenset()
     """Deleted rows, as `source number/id`; answers whose prompts contained them are withdrawn."""
 
@@ -74,7 +74,7 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
 
 
 def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:
-    """Delete an owner's rows with ids below `before`: other writers were storing them during the deletion."""
+    """Delete an owner's rows with ids below `before`, which other writers stored while the deletion was running."""
 
     def delete_late(removal: Removal) -> Owner:
         _delete_rows(removal, owner, _find_owned(removal, owner, before), before)
@@ -107,7 +107,7 @@ def is_on_interface(db: Database, persona: str, bare_id: str) -> bool:
 
 
 def remove_items(removal: Removal, ids: Collection[int]) -> None:
-    """Delete memory items with their previous versions; the messages they came from are not consolidated again."""
+    """Delete memory items with their previous versions; their source messages are not consolidated again."""
     items = table_items.add_previous_versions(removal, ids)
     table_sources.close_sources(removal.connection, removal.persona, items)
     table_items.remove_items(removal, items)
@@ -115,27 +115,27 @@ def remove_items(removal: Removal, ids: Collection[int]) -> None:
 
 
 def finish(removal: Removal) -> None:
-    """Update what the deleted rows share with other rows: the counts of tags, and index segments."""
+    """Update the counts of tags and the index segments, which deleted rows share with other rows."""
     if +removal.counts:
         removal.settle_tags()
         removal.purge_index()
 
 
 class Owned(NamedTuple):
-    """Rows of an owner from which other rows may have been made."""
+    """Messages, items and diary entries of an owner, which are deleted with everything made from them."""
 
     messages: dict[int, str]
-    """Conversation of each message, by row id of the message."""
+    """Conversation key of each message, by the message's row id."""
     names: dict[str, set[str]]
-    """The platform's ids of the messages, by conversation."""
+    """Platform ids of these messages, by conversation key."""
     items: set[int]
     entries: set[int]
     staying: dict[str, set[int]]
-    """Row ids of deleted messages by conversation, only for conversations that are not deleted themselves."""
+    """Row ids of these messages, by key of each conversation that is not deleted itself."""
 
 
 def _find_owned(removal: Removal, owner: Owner, before: int | None = None) -> Owned:
-    """Return an owner's rows (with `before`, only those with smaller ids), and lock conversations that stay."""
+    """Return an owner's rows (if `before` is given, rows with smaller ids), and lock conversations that stay."""
     owned = Owned({}, {}, set(), set(), {})
     for row, key, name in find_rows(removal, CHAT.table, owner, before, "interface_path", "message_id"):
         owned.messages[row] = key
@@ -167,7 +167,7 @@ def _delete_owned(removal: Removal, owner: Owner) -> None:
 def _delete_rows(
     removal: Removal, owner: Owner, owned: Owned, before: int | None = None, cleaned: Collection[int] = ()
 ) -> None:
-    """Delete `owned` rows and rows made from them; withdraw answers whose prompts showed them or entries `cleaned`."""
+    """Delete `owned` rows and rows made from them; hide answers whose prompts showed these or the entries `cleaned`."""
     messages, entries = owned.messages, set(owned.entries)
     # 1. rows from which nothing else was made
     _delete_plain_rows(removal, owner, before)
@@ -277,7 +277,7 @@ def _read_person(removal: Removal, keys: Collection[str]) -> Person:
 
 
 def find_entries(db: Database, persona: str, keys: Collection[str]) -> list[int]:
-    """Return the diary entries that name a person with these keys, except those of chats with one other person."""
+    """Return the ids of diary entries that name the person with `keys`, except in direct chats with somebody else."""
     with db.connection(source=AI_DIARY.table.name) as connection:
         removal = Removal(connection, db, persona)
         entries = table_quotes.find_entries(removal, _read_person(removal, keys))
@@ -321,7 +321,7 @@ def lock_conversations(removal: Removal, keys: Iterable[str]) -> None:
 
 
 def find_rows(removal: Removal, table: Table, owner: Owner, before: int | None, *more: str) -> set[tuple[Any, ...]]:
-    """Return (id, columns `more`) of an owner's rows in a table; with `before`, only of rows with smaller ids."""
+    """Return (id, columns `more`) of an owner's rows in a table; if `before` is given, only rows with smaller ids."""
     late = () if before is None else (table.c.id < before,)
     chosen = select(table.c.id, *(table.c[name] for name in more)).where(table.c.persona_id == removal.persona, *late)
     conditions = build_conditions(removal, BY_TABLE[table.name], owner)

@@ -11,7 +11,7 @@
 | scene recaps, running recap | deleted, made again | deleted, made again; kept if a person wrote them |
 | summaries of the conversation and of its short-term entries | deleted, made again | deleted, made again |
 | quotes of it in replies | deleted | edited too |
-| the next answer, unless imported, and answers made with it, that share a telling word with it | hidden | kept |
+| the next answer, unless imported, and answers made with it, if they repeat a rare word of it | hidden | kept |
 """
 
 from collections import Counter
@@ -70,7 +70,7 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 
 
 def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> None:
-    """Withdraw answers with a rare word of the message: the next answer, and answers whose prompts showed it."""
+    """Hide the next answer, and answers whose prompts showed the message, if they repeat a rare word of the message."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id > line.row_id)
     columns = (*table_quotes.ANSWER, _C.metadata)
     answers = select(*columns).where(*here, _C.role == "persona", _C.timestamp >= (line.at or EPOCH))
@@ -83,7 +83,7 @@ def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> Non
 
 
 def _find_usual_words(removal: Removal, line: Line, languages: Sequence[str]) -> set[str]:
-    """Return words that a tenth of the last 100 messages, at least 5, have; later ones may repeat the secret."""
+    """Return the words in at least 5, and a tenth, of the 100 messages before `line`; later messages may quote it."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id != line.row_id)
     earlier = select(_C.message_text).where(*here, _C.hidden < WITHDRAWN, _C.timestamp <= (line.at or EPOCH))
     texts = removal.read_rows(earlier.order_by(_C.timestamp.desc(), _C.id.desc()).limit(100))
@@ -184,7 +184,7 @@ def _change(
 
 
 def _is_seen(connection: Connection, viewer: Viewer, persona: str, conversation: str, audience_id: int) -> bool:
-    """Return whether a viewer may see an audience and, if it is local_only, this conversation."""
+    """Return whether a viewer may see this audience and, if the conversation is local_only, this conversation."""
     if audience_id not in viewer.audiences:
         return False
     if viewer.sees_local_only or viewer.scope.conversation == conversation:
@@ -215,7 +215,7 @@ def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
 
 
 def _change_followers(removal: Removal, message: Line, text: str | None) -> None:
-    """Update the rows made from a message for its new text; if `text` is None, delete them, as after a deletion."""
+    """Update the rows made from a message to its new `text`; if the message was deleted (None), delete these rows."""
     key = message.conversation
     if text is None:
         table_stories.delete_parts(removal, key, {message.row_id})
@@ -276,7 +276,7 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
     standing += [(row, ()) for row in _find_said(removal, message)]
     deleted: list[Any] = []
     sources: set[int] = set()
-    """Rows of the messages to consolidate again."""
+    """Row ids of the messages to consolidate again."""
     for row, others in standing:
         is_made, is_instruction = row.provenance in MADE, row.kind == INSTRUCTION
         is_said = bytes(row.content_hash or b"") == content_digest(message.text)
@@ -307,7 +307,7 @@ def _reword(removal: Removal, row_id: int, text: str) -> None:
 
 
 def _change_entries(removal: Removal, message: Line, text: str | None) -> None:
-    """Delete diary entries made from the message (after an edit: from no other message); update those that quote it."""
+    """Delete diary entries made from the message (after an edit: only from it); update diary entries that quote it."""
     facts = table_conversations.find(removal.connection, removal.persona, message.conversation)
     here = false() if facts is None else table_conversations.said_in(AI_DIARY, facts)
     standing = _find_standing(removal, AI_DIARY, message, here)

@@ -44,7 +44,7 @@ def remove_items(
     deleted = {row.id for row in removal.read_in(select(_M.id), _M.id, ids)}
     going = frozenset(messages)
     left: set[int] = set()
-    """Rows of messages that are kept and are sources of deleted items."""
+    """Row ids of messages that stay stored although items made from them are deleted."""
     if going:
         chosen = select(_M.id, _M.source_message_ids, _M.provenance, _M.conversation_key)
         has_sources = (_M.persona_id == removal.persona, _M.source_message_ids.is_not(None))
@@ -62,7 +62,7 @@ def remove_items(
 
 
 def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Collection[int]) -> None:
-    """Restore items that a `withdrawn` row had replaced or ended; archive those that other deleted items replaced."""
+    """Restore items that a row in `withdrawn` replaced or ended; archive items that other deleted items replaced."""
     now, chosen = removal.db.clock(), select(_M.id, _M.superseded_by, _M.metadata)
     replaced = removal.read_in(chosen, _M.superseded_by, deleted)
     # a message ends instructions only: their kind has an index
@@ -76,7 +76,7 @@ def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Col
 
 
 def _find_ending(removal: Removal, row: Any, withdrawn: Collection[int]) -> int | None:
-    """Return the id of another message that ends an instruction and was not edited since it was read, or None."""
+    """Return the id of another message, unedited since it was read, that ends an instruction; None without it."""
     noted = (read_object(row.metadata) or {}).get(table_instructions.ENDINGS, {})
     others = {int(each) for each in noted} - {*withdrawn} if row.superseded_by in withdrawn else ()
     rows = removal.read_in(select(_C.id, _C.edited_at), _C.id, others)

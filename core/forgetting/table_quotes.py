@@ -34,7 +34,7 @@ def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
 
 
 def clean_diary(removal: Removal, person: Person) -> set[int]:
-    """Remove the person from diary entries, and entries that involve nobody else; return the ids of these entries."""
+    """Delete diary entries that involve only the person, and remove the person from others; return the ids of both."""
     deleted: set[int] = set()
     changed: dict[int, dict[str, Any]] = {}
     for row, left, keys, _ in find_entries(removal, person):
@@ -50,9 +50,9 @@ def clean_diary(removal: Removal, person: Person) -> set[int]:
 
 
 def find_entries(removal: Removal, person: Person) -> Iterator[tuple[Any, list[Any], list[str], bool]]:
-    """Yield (diary entry that lists the person, other people involved, their keys, whether it is another person's).
+    """Yield diary entries that list the person: (row, people left, keys left, whether it is in another person's chat).
 
-    In another person's direct chat a name means them, or somebody they know: only a key in `involved_users` counts.
+    In another person's direct chat, a name may mean somebody else: there, only a key in `involved_users` counts.
     """
     direct, ref, theirs = conversations.c.direct_person_key, audiences.c.ref, sorted(person.keys)
     rooms = removal.find_values(audiences.c.audience_id, audiences.c.kind.in_(("direct", "saved")), ref.not_in(theirs))
@@ -75,7 +75,7 @@ def find_entries(removal: Removal, person: Person) -> Iterator[tuple[Any, list[A
 
 
 def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[str, Collection[str]]) -> set[int]:
-    """Return the diary entries made from these messages, which they list by row id or by the platform's id."""
+    """Return the ids of diary entries made from `messages` (row ids) or from `names` (platform ids by conversation)."""
     mine = (_D.persona_id == removal.persona, _D.source_message_ids.is_not(None))
     chosen = select(_D.id, _D.source_message_ids).where(*mine)
     standing = ((row.id, read_list(row.source_message_ids)) for row in _pages(removal, chosen, _D.id))
@@ -89,7 +89,7 @@ def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[
 
 
 def find_answers(removal: Removal, names: set[str], first: int) -> list[Any]:
-    """Return answers not yet withdrawn whose prompts had a row of `names` (`source number/id`; lowest id `first`)."""
+    """Return answers after row `first` whose prompts showed a row in `names` (`source number/id`), unless withdrawn."""
     made = (_C.persona_id == removal.persona, _C.made_with.is_not(None), _C.hidden < WITHDRAWN)
     later = _pages(removal, select(*ANSWER, _C.made_with).where(*made, _C.id > first), _C.id)
     return [row for row in later if not names.isdisjoint(read_list(row.made_with))]
@@ -150,7 +150,7 @@ def _update_metadata(removal: Removal, row_id: int, metadata: dict[str, Any] | N
 def clean_operations(
     removal: Removal, keys: Collection[str], conversations: Collection[str], deleted: Collection[int]
 ) -> None:
-    """Delete operations about deleted messages; remove the person's lines from others; restart those running."""
+    """Delete operations about deleted messages; remove the person's lines from others, and restart running ones."""
     is_about = or_(_J.status.in_(OPEN_STATES), cast(_J.payload, String).like("%message_id%"))
     columns = (_J.id, _J.payload, _J.status, _J.conversation_key)
     chosen = select(*columns).where(_J.persona_id == removal.persona, is_about)

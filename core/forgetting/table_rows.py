@@ -114,7 +114,7 @@ class Removal:
     # The end
 
     def note_gone(self) -> None:
-        """Let `purge_index` also clean audiences that lost rows earlier: their index may still hold deleted words."""
+        """Let `purge_index` also clean audiences that lost rows earlier, whose index may still hold deleted words."""
         a, gone = audiences.c, search_gone.c
         found = select(a.audience_id).join(search_gone, gone.audience_id == a.audience_id).distinct()
         self._audiences.update(self.connection.execute(found.where(a.persona_id == self.persona)).scalars())
@@ -142,7 +142,7 @@ class Removal:
         self.counts[counters.name] += 1
 
     def _drop_tags(self, deleted: Collection[str]) -> list[str]:
-        """Delete aliases and links of deleted tags; also delete, and return, tags that only these links used."""
+        """Delete aliases and links of deleted tags; delete and return tags that now have no use, link or alias."""
         t, a, n, persona = tag_table.c, tag_aliases.c, tag_links.c, self.persona
         self.delete_in(tag_aliases, a.tag, deleted)
         near: set[str] = set()

@@ -23,10 +23,10 @@ _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.
 
 
 def delete_parts(removal: Removal, conversation: str, messages: Collection[int], *, edited: bool = False) -> None:
-    """Delete the recaps of a conversation that were made from these messages, and queue them again.
+    """Delete a conversation's recaps that were made from `messages`, and queue operations that make them again.
 
-    With `edited`, the messages changed but still exist, and recaps that a person wrote are kept. Call this before the
-    operations about deleted messages are removed, since their scenes get operations about other messages.
+    With `edited`, the messages changed but still exist, and recaps that a person wrote stay. Call this function before
+    operations about deleted messages are removed: it queues the recaps of their scenes again.
     """
     scenes = removal.find_values(_S.id, _S.conversation_key == conversation)
     if not scenes and not removal.find_values(_V.version, _V.conversation_key == conversation):
@@ -54,7 +54,7 @@ def delete_parts(removal: Removal, conversation: str, messages: Collection[int],
 
 
 def _find_first(story: Layout, messages: Collection[int]) -> int | None:
-    """Return the lowest index that one of the messages ever had, before imports of older ones, or None."""
+    """Return the lowest index that one of `messages` had before older messages were imported; None without one."""
     here = [at for at, row in enumerate(story.rows) if row in messages]
     oldest = min((story.rows[at] for at in here), default=0)
     return sum(row < oldest for row in story.rows[: here[0]]) if here else None
@@ -81,7 +81,7 @@ def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> 
 
 
 def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], deleted: Collection[int]) -> None:
-    """Delete recaps, and with a person the names, of these scenes; move their breaks away from deleted messages."""
+    """Delete the recaps of scenes `changed`, when forgetting also the names; move breaks off `deleted` messages."""
     ids = [scene.id for scene in changed]
     removal.delete_in(scene_recaps, _R.scene_id, ids)
     mine = update(scene_table).where(_S.persona_id == removal.persona, _S.id.in_(IDS))
@@ -113,7 +113,7 @@ def _delete_made(removal: Removal, scenes: Sequence[Scene]) -> list[Scene]:
 
 
 def _drop_versions(removal: Removal, conversation: str, first: int, *, edited: bool) -> bool:
-    """Delete running recap versions that cover the message index `first` or later; return whether any had a text."""
+    """Delete running recap versions that cover message index `first` or later; return whether any of them had text."""
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation)
     versions = removal.read_rows(select(_V.version, _V.new_scene_index, _V.deleted_at, _V.provenance).where(*mine))
     stale = [row.version for row in versions if row.new_scene_index >= first and (not edited or row.provenance in MADE)]
@@ -129,7 +129,7 @@ def _drop_versions(removal: Removal, conversation: str, first: int, *, edited: b
 
 
 def _show_scenes(removal: Removal, conversation: str, story: Layout, changed: Collection[Scene]) -> None:
-    """Without a running recap, store one made of the unchanged scenes' recaps, shown until a new one is made."""
+    """If no running recap is left, store a temporary one for prompts: the recaps of the unchanged scenes, joined."""
     connection, persona = removal.connection, removal.persona
     if table_running.find_current_number(connection.execute, persona, conversation) is not None:
         return
@@ -145,7 +145,7 @@ def _show_scenes(removal: Removal, conversation: str, story: Layout, changed: Co
 
 
 def _queue(removal: Removal, key: str, breaks: Sequence[int], before: Sequence[int | None], *, running: bool) -> None:
-    """Queue the recaps of scenes, each after the previous one, the first after `before`; then the running recap."""
+    """Queue recaps of scenes one after the other, the first after the operations `before`; then the running recap."""
     persona, connection = removal.persona, removal.connection
     off = select(_K.stories_off).where(_K.persona_id == persona, _K.conversation_key == key)
     if not (breaks or running) or connection.execute(off).scalar() != 0:

@@ -33,10 +33,10 @@ def get_for_user(
     entries of the person are returned.
 
     Args:
-        user: id, or key `interface/id`; a blank one has no entries.
+        user: id, or key `interface/id`; a blank id has no entries.
         exclude_channel: a channel to leave out, usually the current one.
-        persona: id; None is the scope's.
-        lineage: only entries of this lineage.
+        persona: id; None for the scope's persona.
+        lineage: only entries of personas with this lineage id.
     """
     call = turns.enter_persona(open_call(**options), persona)
     own = call.scope
@@ -62,7 +62,7 @@ def get_for_server(
     server are returned.
 
     Args:
-        server: id of the community; a blank one has no entries.
+        server: id of the community; a blank id has no entries.
         exclude_channel, persona, lineage: as for `get_for_user`.
     """
     call = turns.enter_persona(open_call(**options), persona)

@@ -78,7 +78,7 @@ def newest_first(entries: Iterable[Entry]) -> list[Entry]:
 def choose_entries(
     entries: Iterable[Entry], channel: str | None, most: int, shown: Collection[tuple[str, str]] = ()
 ) -> tuple[list[Entry], dict[int, str]]:
-    """Return (entries to show, newest first; id of each other entry to the reason it is left out).
+    """Return (entries to show, newest first; reason by id for each entry left out).
 
     The channel itself shows its summary only; up to `most` other channels show their newest entry, without the lines in
     `shown`, given as (channel, text).

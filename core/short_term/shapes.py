@@ -66,7 +66,7 @@ class NewEntry:
     """One persona's entry of a turn, before it is stored."""
 
     scope: Scope
-    """Channel, server and persona; the participant is the person whose entry it is."""
+    """Channel, server and persona; the scope's participant is the person to whom the entry belongs."""
     server_name: str = ""
     channel_name: str = ""
     parent_channel: str | None = None
@@ -94,7 +94,7 @@ class Entry:
     summary_at: datetime | None = None
     channel_name: str = ""
     turns: int = 0
-    """Turns since the summary, or since the entry was made."""
+    """Number of turns since the summary was stored, or since the entry was made if it has no summary."""
     lineage: str = ""
     server: str = ""
     server_name: str = ""

@@ -64,7 +64,7 @@ def read_name(value: Any) -> str:
 
 @retry_duplicates
 def write_entries(call: Call, entries: Sequence[NewEntry]) -> list[tuple[WriteResult, bool]]:
-    """Write each persona's entry of a turn, delete expired ones; return (result, whether a summary is due) for each."""
+    """Write each persona's entry of a turn, and delete expired entries; return (result, is a summary due) for each."""
     in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # so that two turns lock in one order
     begun, since = call.db.ids.one(), read_since(call.settings, call.db.clock())
     return call.db.idempotent_transaction(
@@ -265,9 +265,9 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
 def reword_lines(
     connection: Connection, persona: str, channel: str, participant: str | None, old: str, new: str | None
 ) -> None:
-    """Replace the text `old` of a participant's lines by `new`; None removes them, and equal lines without a speaker.
+    """Replace `old` by `new` in lines of a participant with the text `old`; if `new` is None, remove these lines.
 
-    In an entry where no line with this text names the participant, all lines with it count as the participant's.
+    Then equal lines without a speaker go too. In an entry whose equal lines never name the participant, all count.
     """
     ids = connection.execute(select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)).scalars().all()
     text, mark = cut_text(new or ""), mark_participant(participant or "")

@@ -20,7 +20,7 @@ from .table import SOURCE, read_items, read_name
 
 Which = Literal["person", "server", "channel"]
 """person: entries of a person, with all linked identities, in other channels. server: the newest entry of every other
-channel of a server. channel: the summaries of one channel, of this user's entry and of the server's entries."""
+channel of a server. channel: the summaries of one channel, in the user's entry and in all entries of the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,16 @@ class Lookup:
 
     which: Which
     owner: str
-    """Participant key, or server id."""
+    """Participant key; if `which` is `server`, the server id."""
     channel: str = ""
-    """The channel to leave out; for `channel`, the channel to read."""
+    """The channel to leave out; if `which` is `channel`, the channel to read."""
     most: int = 2**31 - 1
     server: str = ""
-    """For `channel`: the server whose entries are read besides the user's."""
+    """If `which` is `channel`: the server whose entries are read in addition to the user's entry."""
     trusted: bool = False
     """Whether the host itself asks, without a scope: then entries of every audience are returned."""
     lineage: str = ""
-    """Only entries of this lineage; "" for all."""
+    """Read only entries of personas with this lineage id; "" for all entries."""
 
 
 _E = short_term_memories.alias("e")
@@ -105,7 +105,7 @@ def _build_values(viewer: Viewer, lookup: Lookup, since: Since) -> dict[str, Any
 
 
 def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Entry]:
-    """Return the entries found, each once, in any order."""
+    """Return the entries that `lookups` find, without repetitions, in any order."""
     entries: dict[int, Entry] = {}
     for lookup in lookups:
         statement = _build_part(0, lookup.which, db.family, trusted=lookup.trusted, of_lineage=bool(lookup.lineage))
@@ -141,5 +141,5 @@ def build_branches(viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> l
 
 
 def read_branches(rows: StoredRows) -> list[Entry]:
-    """Return, each once, the entries in the rows that the SELECTs of `build_branches` returned."""
+    """Return the entries in the rows that the SELECTs of `build_branches` returned, without repetitions."""
     return list({entry.id: entry for shape in _SHAPES for entry in shape.rows_in(rows)}.values())

@@ -1,4 +1,4 @@
-"""Reads a turn from a host's objects or dicts, in snake or camel case, and finds the entry it belongs to."""
+"""Reads a turn from a host's objects or dicts, in snake or camel case, and finds the entry to which it belongs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -136,7 +136,7 @@ def _name(sender: Sender) -> str:
 
 
 def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
-    """Return the personas' answers in order, without blank ones."""
+    """Return the personas' answers in order, without blank answers."""
     read = []
     for each in _list_items(answers, "responses"):
         content = read_text(each)

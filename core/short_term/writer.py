@@ -55,11 +55,11 @@ def write_turn(
         user, channel, server: ids; these and all arguments below override `context`. The scope supplies what is
             missing: pass `scope=scope_of(message)`.
         messages: the messages of the turn, oldest first; only lines of people and personas are stored.
-        responses: the personas' answers; one without persona id belongs to the scope's persona.
+        responses: the personas' answers; an answer without persona id belongs to the scope's persona.
         privacy: the person's level as the host knows it; the level set by `set_privacy` applies too.
-        interface: platform of the ids, such as `discord`; by default the scope's.
+        interface: platform of the ids, such as `discord`; by default the scope's interface.
         parent_channel: the channel of a thread.
-        at: time of the answer; by default now. Of two turns in a channel, the later one is kept.
+        at: time of the answer; by default now. If a later turn of the channel is stored already, nothing is stored.
 
     >>> from prompt_engine import Scope, open_database, short_term
     >>> db, turn = open_database("sqlite://"), {"user": "tg/7", "channel": "tg/42", "messages": ["hi"]}
@@ -168,10 +168,10 @@ def store_short_term_memory(
     Args:
         user, channel: ids, or keys `interface/id`; 0 is an id, None and blank are not.
         messages: oldest first, as for `write_turn`; the persona's own have the role `model`.
-        server: id of the community; None is the scope's. `DM` means a direct message unless another argument says that
+        server: id of the community; None for the scope's. `DM` means a direct message unless another argument says that
             the channel is shared.
         is_direct, is_private: privacy of the channel; None if the host does not know.
-        persona: id; None is the scope's.
+        persona: id; None for the scope's persona.
         lineage: id shared by personas that are versions of one persona.
 
     Returns:
@@ -250,8 +250,8 @@ def clear_by_channel(channel: object, *, interface: str | None = None, **options
     """Remove the persona's entries of a channel, and return how many.
 
     Args:
-        channel: id, or key `interface/id`; a blank one has no entries.
-        interface: platform of the id; None is the scope's.
+        channel: id, or key `interface/id`; a blank id has no entries.
+        interface: platform of the id; None for the scope's interface.
     """
     call = open_call(**options)
     return table.delete_entries(call.db, call.persona, channel=turns.find_channel(call, channel, interface))
@@ -263,8 +263,8 @@ def clear_by_user(user: object, *, interface: str | None = None, **options: Unpa
     The person's lines in other people's entries stay; `set_privacy(..., "full")` removes those too.
 
     Args:
-        user: id, or key `interface/id`; a blank one has no entries.
-        interface: platform of the id; None is the scope's.
+        user: id, or key `interface/id`; a blank id has no entries.
+        interface: platform of the id; None for the scope's interface.
     """
     call = open_call(**options)
     return table.delete_entries(call.db, call.persona, user=turns.build_key(user, "user", call.scope, interface))
@@ -276,9 +276,9 @@ def clear_by_server(
     """Remove the persona's entries of a server, or of one of its channels, and return how many.
 
     Args:
-        server: id of the community; a blank one has no entries.
-        channel: only this one; None for all.
-        interface: platform of the channel's id; None is the scope's.
+        server: id of the community; a blank id has no entries.
+        channel: remove only entries of this channel; None for all channels.
+        interface: platform of the channel's id; None for the scope's interface.
     """
     call = open_call(**options)
     name = turns.read_id(server, "server")

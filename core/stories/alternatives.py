@@ -30,7 +30,7 @@ class AlternativeShown(TypedDict):
 def list_alternatives(
     message: object, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> list[AlternativeShown]:
-    """Return the alternatives of a message, in order; [] if the message has one version, or was hidden by `forget`."""
+    """Return the alternatives of a message, in order; [] if it has only one version or was hidden by `forget`."""
     call = open_message(open_call(**options), message, interface_path).redacted()
     line = None if call.row_id is None else table_lines.find_facts(call.db.read, call.persona, call.row_id)
     if line is None or line.is_withdrawn:
@@ -50,10 +50,10 @@ def add_alternative(
         text: the other version.
 
     Returns:
-        The number: 1 for the first one added, then one more each time.
+        The number: 1 for the first version added, 2 for the next, and so on.
 
     Raises:
-        MessageError: the scope sees no such message; the sender or the person it answers is at privacy level full; the
+        MessageError: the scope sees no such message; the sender, or the person answered, is at privacy level full; the
             text is blank, of another type or over 16 MB.
     """
     content = rows.text(text, "text")

@@ -45,13 +45,13 @@ class StoryCall(Call):
         )
 
     def redacted(self) -> StoryCall:
-        """Return this call, but without the conversation if that is marked local_only and the destination is remote."""
+        """Return this call, but without a conversation that is local_only if the destination is remote."""
         hides = self.place is not None and self.place.local_only and not (self.viewer and self.viewer.sees_local_only)
         return replace(self, place=None, row_id=None) if hides else self
 
 
 def choose_counter(counter: Counter | None, settings: Settings) -> Counter:
-    """Return the token counter: `counter` if the host passed one, else that of LLM_MODEL, else an estimate."""
+    """Return the host's `counter`, else the token counter of LLM_MODEL, else a function that estimates tokens."""
     return functools.cache(resolve_counter(counter, settings.llm_model or None)[0])
 
 
@@ -83,7 +83,7 @@ def no_such_message() -> MessageError:
 
 
 def _see(call: Call, key: str, *, is_named: bool) -> StoryCall:
-    """Return a call about conversation `key`, with `place` if the caller sees it; `is_named`: the host named `key`."""
+    """Return a call about conversation `key`, with `place` if the caller sees it; `is_named`: the host gave the key."""
     viewer = load_viewer(call, key if is_named else None)
     place = table_conversations.find_among(call.db.read, call.persona, [key]).get(key)
     is_seen = place is not None and place.audience_id in viewer.audiences

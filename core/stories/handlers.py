@@ -70,11 +70,11 @@ class Task(StoryCall):
 
     @property
     def room(self) -> int:
-        """Return the maximum number of tokens of text in one question to the model."""
+        """Return the maximum number of tokens for texts in one question to the model."""
         return max(1, math.floor(self.settings.context_tokens * SHARE))
 
     def read_lines(self, rows: Sequence[int]) -> list[Line]:
-        """Load these messages with speaker names, except excluded messages and messages of people at level full."""
+        """Return the messages `rows` with speaker names, without excluded messages and people at level full."""
         lines = table_lines.read_lines(self.db.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)
@@ -98,7 +98,7 @@ class Task(StoryCall):
         return text
 
     def check(self, text: str, current: str) -> str:
-        """Return `text` if it may replace `current`, else ""; a model's text raises ModelError, to be asked again."""
+        """Return `text` if it may replace `current`, else ""; if a model wrote it, raise ModelError to ask again."""
         reason = judge_refusal(text, current, patterns=refused_patterns(self.settings.templates_dir))
         if reason and self.model is not None:
             raise ModelError(reason)
@@ -119,7 +119,7 @@ def open_task(operation: Operation, tools: Tools) -> Task | None:
 
 
 def read_text(reply: str) -> str:
-    """Return the text of a reply: the value of one of `KEYS` in its object, else the reply without think-blocks."""
+    """Return the text of a reply: the value of a key in `KEYS` of its JSON object, else all but the think-blocks."""
     answer = read_object(reply, KEYS, fits=lambda each: any(isinstance(each.get(key), str) for key in KEYS))
     if answer is not None:
         return next(str(answer[key]).strip() for key in KEYS if isinstance(answer.get(key), str))
@@ -225,7 +225,7 @@ DETECTION, KEY = "SCENE_DETECTION", "sceneBreakAt"
 MOST = 500
 """Maximum number of messages read at once, from the first message not checked for scene breaks."""
 BEFORE = 30
-"""Number of checked messages that the model sees before the unchecked ones, as context."""
+"""Number of checked messages that the model gets as context before the messages to check."""
 
 
 class _Detection(NamedTuple):
@@ -281,7 +281,7 @@ def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection
 
 
 def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
-    """Ask the model for a scene break among messages it was not asked about before, and return its proposal."""
+    """Ask the model for a scene break among messages that it was not yet asked about, and return its proposal."""
     marked = table_recaps.read_checked(task.db.read, task.persona, task.conversation)
     checked = max((at for at, row in enumerate(story.rows) if row in marked), default=BEFORE_ALL)
     first = max(limits.first, checked + 1)
@@ -308,7 +308,7 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
 
 
 def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tuple[list[dict[str, object]], int]:
-    """Return the messages from index `first` on that fit into one question to a model, and the last message's index."""
+    """Return (messages from index `first` on that fit into one question to a model, index of the last of them)."""
     lines = {line.row_id: line for line in task.read_lines(story.rows[indexes.start : indexes.stop])}
     most = max(1, task.room // 2)  # so that one giant message leaves room for others
 
@@ -382,9 +382,9 @@ def _write_scene(task: Task, lines: Sequence[Line]) -> str:
 
 
 WORDS_PER_TOKEN, LEAST_WORDS = 0.6, 100
-"""Share of a recap's limit in tokens that a model is told in words, and minimum number of these words."""
+"""A model is told a recap's limit in words: WORDS_PER_TOKEN for each token, and at least LEAST_WORDS."""
 EXTRACT_CHARS = 600
-"""A scene's recap up to this length enters an extract whole."""
+"""Maximum number of characters of a scene's recap that an extract uses whole."""
 
 
 def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
@@ -434,7 +434,7 @@ def _extract_story(previous: str, added: Sequence[Scene]) -> str:
 
 
 def _write_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
-    """Add the scenes to the running recap `previous`; a model gets several questions if they are too long."""
+    """Return the running recap `previous` extended by the scenes; long scenes take several questions to a model."""
     if task.model is None:
         return _extract_story(previous, added)
     room = task.room // 2  # for the recap so far, whose oldest sentences are dropped first
@@ -452,7 +452,7 @@ def _write_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
 
 
 def _are_sources_kept(connection: Connection, task: Task, plan: RecapPlan, added: Sequence[Scene]) -> bool:
-    """Return whether all recaps used for a new text are still stored; if not, it could bring back deleted text."""
+    """Return whether all recaps that a new text used are still stored; if not, the text could repeat deleted text."""
     read, persona, conversation = connection.execute, task.persona, task.conversation
     now = {(scene.id, scene.recap) for scene in table_scenes.read_scenes(read, persona, conversation)}
     if not {(scene.id, scene.recap) for scene in added} <= now:

@@ -141,7 +141,7 @@ def check_message_exclusion(
 
     Args:
         disabled: sender ids or names of characters that are disabled in the group.
-        counter: `text -> int`; by default that of LLM_MODEL.
+        counter: function `text -> int` that counts tokens; by default the counter of LLM_MODEL.
 
     Returns:
         "", `program`, `excluded`, `user`, `thought`, `system`, `narrator`, `disabled` or `short`.

@@ -50,7 +50,7 @@ SCENE = frozenset(key for key in KINDS if key.startswith("scene_"))
 """Keys of the scene that ends with the message."""
 
 IN_DATA = ("prefill", "reasoning", "error", "auto_scene_break_checked")
-"""Keys in the JSON column of a recap; the others have columns of their own."""
+"""Keys stored in the JSON column of a recap; each other key has its own column."""
 
 READABLE = (*KINDS, "stale", "provenance")
 """Keys that `get_data` accepts; only the program sets the last two."""
@@ -90,7 +90,7 @@ def read_value(key: str, value: object) -> Any:
 
 
 def limit_tokens(limit: int, kind: Literal["percent", "absolute"], context_tokens: int) -> int:
-    """Return `limit` in tokens: as it is if `absolute`, else this percentage of the context, rounded down."""
+    """Return `limit` in tokens: unchanged if `absolute`, else this percentage of `context_tokens`, rounded down."""
     if kind == "absolute":
         return limit
     return context_tokens * (limit if limit <= 100 else DEFAULT_PERCENT) // 100
@@ -121,7 +121,7 @@ class HidePlan(TypedDict):
 
 
 def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
-    """Return the changes that hide messages before index `start` and show the rest; None in `hidden` stays hidden."""
+    """Return the changes that hide messages before index `start` and show later ones; None in `hidden` stays hidden."""
     return {
         "hide": ranges(at for at, is_hidden in enumerate(hidden[:start]) if is_hidden is False),
         "show": ranges(at for at, is_hidden in enumerate(hidden[start:], start) if is_hidden),
@@ -129,7 +129,7 @@ def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
 
 
 def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> int | None:
-    """Return the last break among the opening messages that an import hid (None in `hidden`); None without a break."""
+    """Return the last break among the first messages that an import hid (None in `hidden`); None without a break."""
     end = next((at for at, is_hidden in enumerate(hidden) if is_hidden is not None), len(hidden))
     return max((at for at in breaks if at < end), default=None)
 

@@ -29,7 +29,7 @@ class Version:
     new_scene_index: int = 0
     provenance: str = "model"
     scenes: tuple[CoveredScene, ...] | None = None
-    """Scenes in the text, as they were when it was made; None if unknown, for instance for a text of the host."""
+    """Scenes in the text, as they were when the text was made; None if unknown, for example if the host wrote it."""
     number: int = -1
     """Assigned when the version is stored."""
     created_at: datetime | None = None
@@ -38,7 +38,7 @@ class Version:
 @dataclass(frozen=True, slots=True)
 class RecapPlan:
     base: Version | None
-    """The version to continue; None to begin without one."""
+    """The version to which the scenes are added; None to begin with an empty recap."""
     scenes: tuple[CoveredScene, ...]
     """Scenes whose recaps are added, oldest first."""
     excluded_count: int = 0
@@ -70,10 +70,10 @@ def read_scenes(data: Mapping[str, Any] | None) -> tuple[CoveredScene, ...] | No
 def plan_recap(
     scenes: Sequence[CoveredScene], versions: Sequence[Version], current: int | None, *, anew: bool = False
 ) -> RecapPlan | None:
-    """Return from which version and scenes to make the next running recap, or None if no scene changed.
+    """Return the version and the scenes from which to make the next running recap; None if no scene changed.
 
     Newer scenes are added to the current version. If an earlier scene changed, this and all later scenes are added to
-    the latest version before it. Without such a version, or with `anew`, all scenes are added to an empty recap.
+    the latest version before the change. Without such a version, or with `anew`, all scenes go into an empty recap.
     """
     ordered = sorted(scenes, key=lambda scene: (scene.last_index, scene.id))
     base = None if anew else next((v for v in versions if v.number == current), None)
@@ -113,6 +113,6 @@ def _first_changed(scenes: Sequence[CoveredScene], version: Version) -> int | No
 
 
 def add_lines(text: str, lines: Sequence[str]) -> str:
-    """Return `text` with those of `lines` appended that it does not contain yet."""
+    """Return `text` with `lines` appended, except lines that `text` contains already."""
     merged = dict.fromkeys(line for line in (*text.splitlines(), *lines) if line.strip())
     return "\n".join(merged)

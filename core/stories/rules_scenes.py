@@ -19,7 +19,7 @@ _NO_BREAK = ("", "false", "null", "none", "no")
 class BreakLimits(NamedTuple):
     newest: int
     earlier: int = BEFORE_ALL
-    """Index of the previous break; BEFORE_ALL without one."""
+    """Index of the previous break; BEFORE_ALL without a break."""
     min_length: int = 10
     """Minimum number of messages of a scene (SCENE_MIN_LENGTH)."""
 
@@ -37,7 +37,7 @@ class BreakLimits(NamedTuple):
 
 
 def read_break(answer: object, limits: BreakLimits, shown: Collection[int]) -> tuple[int | None, bool]:
-    """Return the index in a model's `sceneBreakAt` (None for no break), and whether the answer is usable."""
+    """Return (index in a model's `sceneBreakAt`, None for no break; whether the answer is usable)."""
     if answer is None or answer is False or (isinstance(answer, str) and answer.strip().lower() in _NO_BREAK):
         return None, True
     index = find_id(answer.strip() if isinstance(answer, str) else answer)

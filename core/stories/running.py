@@ -74,7 +74,7 @@ def add_running_recap_version(
         scene_count, excluded_count: number of scenes in the text, number of newest scenes left out.
         prev_scene_index, new_scene_index: index of the last message of the newest scene, in the previous version and
             in this one.
-        conversation: its key; None is the scope's.
+        conversation: key of the conversation; None for the scope's conversation.
         provenance: model, extract, manual or import. A `manual` text may be shorter than the current one.
 
     Returns:
@@ -122,7 +122,7 @@ def get_running_recap_storage(conversation: object = None, **options: Unpack[Cal
     """Return the running recap of a conversation with all its versions; `versions` is empty without a recap.
 
     Args:
-        conversation: its key; None is the scope's.
+        conversation: key of the conversation; None for the scope's conversation.
 
     Returns:
         `{chat_id, current_version, versions}`.
@@ -155,7 +155,7 @@ def get_running_recap_versions(
     """Return the versions of a running recap, except deleted versions, lowest number first.
 
     Args:
-        conversation: its key; None is the scope's.
+        conversation: key of the conversation; None for the scope's conversation.
     """
     return get_running_recap_storage(conversation, **options)["versions"]
 
@@ -166,8 +166,8 @@ def get_running_recap(
     """Return a version of the running recap, or None if there is no such version.
 
     Args:
-        version: its number; None is the current one.
-        conversation: its key; None is the scope's.
+        version: number of the version; None for the current version.
+        conversation: key of the conversation; None for the scope's conversation.
     """
     number = rows.number(version, "version")
     stored = get_running_recap_storage(conversation, **options)
@@ -178,7 +178,7 @@ def get_running_recap(
 def set_current_running_recap(
     version: int, *, conversation: object = None, **options: Unpack[CallOptions]
 ) -> WriteResult:
-    """Make the version with this number current; the reason is `refused` if there is no such version."""
+    """Make the version with this number current; if there is no such version, return reason `refused`."""
     number = _read_number(version)
     call = open_conversation(open_call(**options), conversation)
     if call.place is None:
@@ -195,7 +195,7 @@ def delete_running_recap_version(
 ) -> WriteResult:
     """Delete the text of a version of the running recap; its number is not used again.
 
-    If it was current, the highest remaining version becomes current; reason `unchanged` if there is no such version.
+    If it was current, the highest remaining version becomes current. An unknown version gives reason `unchanged`.
     """
     number = _read_number(version)
     call = open_conversation(open_call(**options), conversation)
@@ -219,7 +219,7 @@ def get_running_recap_injection(
     _ROLE).
 
     Args:
-        counter: `text -> int`; by default that of LLM_MODEL.
+        counter: function `text -> int` that counts tokens; by default the counter of LLM_MODEL.
 
     Returns:
         The value is "" without a recap, with stories switched off for the conversation, and if not even one sentence
@@ -247,13 +247,13 @@ def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
 
 
 def switch_stories(on: bool, conversation: object = None, **options: Unpack[CallOptions]) -> WriteResult:
-    """Switch stories on or off for a conversation: while off, prompts have no running recap and operations make no new
+    """Switch stories on or off for a conversation. While off, prompts have no running recap and operations make no new
     texts.
 
     Stored texts stay.
 
     Returns:
-        `(True, None, "")`, or `unchanged`: they are in this state already, or the conversation is unknown.
+        `(True, None, "")`; reason `unchanged` if stories are in this state already or the conversation is unknown.
     """
     switched = rows.yes_no(on, "on") == 1
     call = open_conversation(open_call(**options), conversation)
@@ -296,7 +296,7 @@ def refresh_memory(
 
     Args:
         disabled: sender ids or names of characters that are disabled in the group.
-        counter: `text -> int`; by default that of LLM_MODEL.
+        counter: function `text -> int` that counts tokens; by default the counter of LLM_MODEL.
     """
     call = open_conversation(open_call(**options), conversation)
     refreshed = refresh(call, disabled, counter)

@@ -34,7 +34,7 @@ class Layout:
     """Index of the last message of each scene."""
 
     def range_of(self, scene: Scene) -> tuple[int, int]:
-        """Return a scene's first and last message index; the first is after the last earlier break with a recap."""
+        """Return a scene's first and last message index; scenes begin after the nearest earlier break with a recap."""
         last = self.ends[self.scenes.index(scene)]
         ended = [end for each, end in zip(self.scenes, self.ends, strict=True) if each.recap_index is not None]
         return max((end for end in ended if end < last), default=BEFORE_ALL) + 1, last
@@ -62,11 +62,11 @@ class SceneInfo(TypedDict):
 
     id: int
     message: int | None
-    """Row id of its last message."""
+    """Row id of the scene's last message."""
     first_index: int
-    """Index of its first message."""
+    """Index of the scene's first message."""
     last_index: int
-    """Index of its last message."""
+    """Index of the scene's last message."""
     name: str
     visible: bool
     recap: str

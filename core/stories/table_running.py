@@ -59,7 +59,6 @@ def find_current(read: Reader, persona: str, conversation: str) -> Version | Non
 
 class CurrentRecap(NamedTuple):
     id: int
-    """Version number of the recap."""
     content: str | None
     provenance: str | None
 
@@ -117,7 +116,7 @@ def set_current(connection: Connection, persona: str, conversation: str, number:
 
 
 def delete_version(connection: Connection, persona: str, conversation: str, number: int, now: datetime) -> bool:
-    """Delete a version and return whether it existed; if it was current, the highest remaining one becomes current."""
+    """Delete a version and return whether it existed; the highest remaining version replaces it if it was current."""
     current = hold_current_number(connection, persona, conversation)
     here = (_V.persona_id == persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
     statement = update(running_recaps).where(*here, _V.version == number).values(deleted_at=now, content="", data=None)

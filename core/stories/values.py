@@ -20,7 +20,7 @@ from .refresh import refresh
 from .rules_recaps import Provenance
 
 _EXCLUDE = f"{__package__.partition('.')[0]}.forgetting.table_followers:set_excluded"
-"""Function that changes everything made from the message too; loaded by name, since its module imports this folder."""
+"""Function that also changes everything made from the message; loaded by name, since its module imports this folder."""
 CLEARED = dict.fromkeys(("error", "reasoning", "prefill"))
 """Values that are removed when a recap gets a new text."""
 
@@ -41,7 +41,7 @@ def set_data(
         key: such as `memory` or `exclude`; the error for an unknown key lists all keys.
         value: a text or switch, depending on the key; None removes it.
         provenance: origin of a recap.
-        counter: `text -> int` for the tokens of a recap; by default that of LLM_MODEL.
+        counter: function `text -> int` that counts a recap's tokens; by default the counter of LLM_MODEL.
 
     Returns:
         `(True, row id, "")`; reason `unchanged` if the value is the same, `not_found` if the scope sees no such
