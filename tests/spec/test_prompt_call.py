@@ -67,10 +67,10 @@ def _raise(*_: Any, **__: Any) -> Any:
 
 
 @pytest.mark.parametrize(("name", "gone"), {
-    "context": {"weather"}, "actions": set(), "engine_limit": set(),
-    "extract_tags": set(), "expand_tags": set(), "search": {"memories"},
-    "history": {"history_current_chat", "history_recent"},
-    "prepare": {"memories"}, "build_search": {"memories"}, "start": {"memories"}, "choose_hits": {"memories"},
+    "context": ["weather"], "actions": [], "engine_limit": [],
+    "extract_tags": [], "expand_tags": [], "search": ["memories"],
+    "history": ["history_current_chat", "history_recent"],
+    "prepare": ["memories"], "build_search": ["memories"], "start": ["memories"], "choose_hits": ["memories"],
 }.items(), ids=str)  # fmt: skip
 def test_p3_what_raises_is_named_and_costs_a_section(stage: Stage, name: str, gone: Any, monkeypatch: Any) -> None:
     """Hooks and steps of the search, and the keys of the context that are absent or empty when they raise."""
