@@ -26,7 +26,7 @@ WRONG_TOKEN = "The token is not valid here: it was revoked, mistyped, or made fo
 FORBIDDEN = "The token is not for this."
 
 TOKEN_SECONDS = 2.0
-"""Longest wait for the database when a remembered token is looked up; then the remembered token is accepted."""
+"""Longest wait for the database when it looks up a token found earlier; after this wait the token is accepted."""
 
 TOKEN_KEY = "prompt_engine.token"  # noqa: S105 - a key of the request
 
@@ -72,7 +72,7 @@ def read_scope(token: AccessToken, **said: Any) -> Scope:
 
 
 def read_header(headers: Mapping[str, str], name: str) -> str:
-    """Return a header that holds a name or id; "" if missing. Servers decode headers as Latin-1; these are UTF-8."""
+    """Return the header `name` decoded as UTF-8, since servers decode headers as Latin-1; "" if it is missing."""
     try:
         return headers.get(name.lower(), "").encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -81,7 +81,7 @@ def read_header(headers: Mapping[str, str], name: str) -> str:
 
 
 def is_token(given: str, token: str) -> bool:
-    """Return whether `given` equals `token`, in a time that reveals nothing about the token."""
+    """Return whether `given` equals `token`, comparing them in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode("utf-8", "surrogatepass"))
 
 
@@ -90,7 +90,7 @@ LIFETIME = timedelta(hours=12)
 
 
 class Sessions:
-    """The log-ins of this process: random values, each valid until it expires or is logged out."""
+    """The log-ins of this process: random cookie values, each valid until it expires or its user logs out."""
 
     def __init__(self) -> None:
         self._ends: dict[str, datetime] = {}

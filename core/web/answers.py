@@ -24,11 +24,11 @@ class RelationshipsAnswer(BaseModel):
 
 
 class RelationshipChanged(Relationship):
-    """Present values of the relationship, and whether something was stored."""
+    """Current values of the relationship, and whether the change was stored."""
 
     stored: bool
     reason: str
-    """unchanged; privacy, if nothing may be stored about the person; "" if it was stored."""
+    """Why nothing was stored: unchanged, or privacy if nothing may be stored about the person; else ""."""
 
 
 class PrunedItem(BaseModel):
@@ -45,7 +45,7 @@ class PrunedAnswer(BaseModel):
 
 
 class ForgottenAnswer(BaseModel):
-    """Number of rows by table: deleted for good, or with dry_run rows that would be deleted."""
+    """Number of deleted rows in each table; with `dry_run`, of rows that would be deleted."""
 
     persona: str
     dry_run: bool

@@ -41,7 +41,7 @@ from . import access, bodies, guard, http_api
 from .access import ADMIN, WebContext
 
 NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
-"""Switches off tracing of the web framework, which would pass parameters and error texts to the process's tracer."""
+"""Switches off the web framework's tracing: it would send parameters and error texts to the process's tracer."""
 
 
 def create_app(
@@ -55,12 +55,12 @@ def create_app(
     mcp: bool = False,
     public_url: str = "",
 ) -> FastAPI:
-    """Return the ASGI application: the HTTP API, and the chosen parts. Serve it with its lifespan on.
+    """Return the ASGI application: the HTTP API, and the chosen parts. Run its lifespan events.
 
     Args:
         db, settings, model: None uses those of the process, read for each request.
-        allowed_hosts: accepted names in the Host header, besides loopback and ADMIN_HOST; `*` accepts all, if a
-            reverse proxy in front of this server checks them.
+        allowed_hosts: accepted names in the Host header, besides loopback and ADMIN_HOST; pass `*` (all names) if a
+            reverse proxy in front of this server checks the names.
         admin: serve the operator's API and page, which need ADMIN_TOKEN.
         proxy: serve the proxy to LLM_BASE_URL.
         mcp: serve the Model Context Protocol under `/mcp`.
@@ -185,7 +185,7 @@ async def _show_front(request: Request) -> Response:
 # Health: alive if the process answers, ready if requests can be served
 
 HEALTH_SECONDS = 1.0
-"""Shortest time between two checks of the database: anybody may ask for the health without a token."""
+"""Shortest time between two checks of the database: a health request needs no token, so anybody can send many."""
 
 
 def _list_health_routes(context: WebContext) -> list[Route]:
@@ -194,7 +194,7 @@ def _list_health_routes(context: WebContext) -> list[Route]:
     lack, asked_at = "", float("-inf")
 
     def find_lack() -> str:
-        """Return the missing part: "", "database" (no answer) or "schema" (another version)."""
+        """Return why requests cannot be served: "database" (no answer), "schema" (another version), or ""."""
         try:
             return "schema" if list_pending(context.database()) else ""
         except CoreError:

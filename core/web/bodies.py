@@ -131,7 +131,7 @@ _NOTHING = frozenset({b"", b"{}", b"null"})
 
 
 async def check_known(request: Request) -> None:
-    """Raise RequestValidationError for unknown parameters and bodies; a dependency of every route of the API."""
+    """Raise RequestValidationError for an unknown parameter, or a body that the route does not read."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute):
         return
@@ -152,7 +152,7 @@ async def check_known(request: Request) -> None:
 
 
 async def pass_on(request: Request, error: Exception) -> Any:
-    """Re-raise an error for the guard; add allowed methods to status 405, and known fields to an unknown field."""
+    """Re-raise an error for the guard; a 405 gets the allowed methods, an unknown field the known names."""
     if isinstance(error, HTTPException) and error.status_code == 405 and not isinstance(error, Refused):
         methods = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
         allowed = [each for each in methods if find_route({**request.scope, "method": each}) is not None]
@@ -210,7 +210,7 @@ class EditBody(Body):
 
 
 class IdsBody(Body):
-    """Ids of the items of a bulk change; each counts once."""
+    """Ids of the items of a bulk change; a repeated id counts once."""
 
     ids: list[ItemId] = Field(max_length=MOST_IDS, examples=[[7012345678901, 7012345678902]])
 
@@ -236,7 +236,7 @@ class RelationshipBody(Body):
 
 
 class ForgetBody(Body):
-    """Target to forget for good: exactly one of the four fields. With `conversation`, `server` may name its server."""
+    """Target to forget for good: one of the four fields, or a `conversation` and its `server`."""
 
     participant: Name | None = Field(default=None, examples=["telegram_bot/u1"])
     conversation: Annotated[str, Field(max_length=512)] | None = None
@@ -250,7 +250,7 @@ MAX_MESSAGES = 500
 
 
 class Who(Body):
-    """Speaker and conversation. A host token may name anybody of its persona; a scope token needs no field."""
+    """Speaker and conversation. With a host token it may be anybody; a scope token needs no field."""
 
     conversation: Key | None = Field(default=None, description="Key: interface/chat[/thread].", examples=["web/7"])
     participant: ParticipantKey | None = Field(default=None, description="Speaker: interface/id.", examples=["web/ann"])
@@ -284,7 +284,7 @@ class Person(BaseModel):
 
 
 class HostMessage(BaseModel):
-    """One message of a platform. Further fields are read as by `build_json_prompt`."""
+    """One message of a platform. Other fields are read as `build_json_prompt` reads them."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
@@ -313,7 +313,7 @@ class Reply(Body):
 
 
 class PromptBody(Body):
-    """A message, and options for its prompt."""
+    """A message, and options for the prompt that answers it."""
 
     message: HostMessage
     context_memory: dict[str, Any] | None = Field(

@@ -40,7 +40,7 @@ STATUS: tuple[tuple[type[errors.CoreError], int, str], ...] = (
     (errors.StoreError, 503, "database"),
     (errors.CoreError, 503, "failed"),
 )
-"""Error classes with their status and code; the first matching class counts."""
+"""Error classes with their status and code; the first class that matches an error counts."""
 
 WORDS = {
     400: "wrong_shape", 401: "no_token", 403: "forbidden", 404: "not_found", 405: "method", 408: "too_slow",
@@ -72,7 +72,7 @@ class Refused(HTTPException):
         self.answer = ErrorAnswer(error=word or WORDS.get(status, "failed"), message=message, fields=list(fields))
 
     def respond(self, body: Mapping[str, Any] | None = None) -> JSONResponse:
-        """Return the response; `body` is for clients that expect errors in another form."""
+        """Return the response; `body` replaces its JSON for clients that expect errors in another form."""
         return JSONResponse(self.answer.model_dump() if body is None else body, self.status_code, headers=self.headers)
 
 

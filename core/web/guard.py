@@ -57,7 +57,7 @@ HEADERS = {
     "x-frame-options": "DENY",
 }
 PROXY_HEADERS = {name: HEADERS[name] for name in ("cache-control", "x-content-type-options", "referrer-policy")}
-"""Headers added to the model server's responses if missing; its pages get no other headers."""
+"""Headers added to the model server's responses that lack them; the other HEADERS are for this server's pages."""
 
 _NO_LOGIN = "A token is needed. Send it as `Authorization: Bearer TOKEN`, or log in on the page."
 WRONG_LOGIN = "The token is wrong, or the log-in has ended. Send the value of ADMIN_TOKEN, or log in again."
@@ -202,13 +202,13 @@ def is_public(path: str, method: str) -> bool:
 
 
 def lead_to_login(scope: Scope, wanted: str = "", *, failed: bool = False) -> HTMLResponse:
-    """Build a 401 page that redirects a browser to the log-in form, which then redirects to the wanted page."""
+    """Build a 401 page that leads to the log-in form, then to the page `wanted`; `failed` means a wrong token."""
     query = urlencode({name: value for name, value in (("failed", failed and "1"), ("next", wanted)) if value})
     return lead_to(f"{admin_root(scope)}/login{'?' if query else ''}{query}", "Log in", 401)
 
 
 def lead_to(address: str, words: str, status: int = 200) -> HTMLResponse:
-    """Build a page that redirects by `refresh`, since the security policy forbids a redirect in answer to a form."""
+    """Build a page that refreshes to `address`; the security policy forbids answering a form with a redirect."""
     place = escape(address)
     page = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{words}</title>'
@@ -219,7 +219,7 @@ def lead_to(address: str, words: str, status: int = 200) -> HTMLResponse:
 
 
 def _ask_to_log_in(scope: Scope) -> HTMLResponse:
-    """Build a page for a form sent after the log-in expired; reloading it sends the form again, with its texts."""
+    """Build a page for a form sent after the log-in expired; reloading the page sends the same form again."""
     root = admin_root(scope)
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Log in</title>'
@@ -233,7 +233,7 @@ def _ask_to_log_in(scope: Scope) -> HTMLResponse:
 
 
 def _name_page(scope: Scope) -> str:
-    """Return the admin path and query to return to after log-in, or ""."""
+    """Return the requested admin page (path and query), to return to after log-in; "" for other requests."""
     path = path_below(scope).removeprefix(ADMIN)
     if not path.startswith("/page/"):
         return ""
@@ -300,7 +300,7 @@ _NOT_IN_HOSTS = frozenset("@/\\?#")
 
 
 def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -> bool:
-    """Return whether a Host header names this machine. Starlette's own check does not parse IPv6 addresses."""
+    """Return whether a Host header names this machine or is in `allowed`; unlike Starlette's check, it parses IPv6."""
     if "*" in allowed:
         return True
     name = ""

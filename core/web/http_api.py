@@ -30,7 +30,7 @@ class HostCall:
         self.asking: dict[str, Any] = {"db": context.database(), "settings": context.values()}
 
     def by(self, who: bodies.Who) -> dict[str, Any]:
-        """Return db, settings and the scope that `who` names as arguments; raise if the token does not allow it."""
+        """Return the arguments db, settings and scope (of `who`); raise if the token does not allow that scope."""
         return {**self.asking, "scope": self._narrow(who)}
 
     def _narrow(self, who: bodies.Who | Scope) -> Scope:
@@ -70,7 +70,7 @@ def build_prompt(host: Host, body: bodies.PromptBody) -> answers.PromptAnswer:
 
 @router.post("/messages")
 def save_messages(host: Host, body: bodies.MessagesBody) -> answers.SavedMessagesAnswer:
-    """Store messages, oldest first, each once, with the persona's replies; all or none."""
+    """Store all messages, oldest first, with the persona's replies, or none. A message already stored is skipped."""
     lines = [_read_lines(host, each, f"messages.{at}.message.") for at, each in enumerate(body.messages)]
     results = iter(chat_history_cache.save_together([*chain.from_iterable(lines)], **host.asking))
     return answers.SavedMessagesAnswer(messages=[_answer(*islice(results, len(each))) for each in lines])
@@ -78,7 +78,7 @@ def save_messages(host: Host, body: bodies.MessagesBody) -> answers.SavedMessage
 
 @router.post("/turns")
 def save_turn(host: Host, body: bodies.TurnBody) -> answers.SavedAnswer:
-    """Store a whole turn: the message, the persona's reply, and both as short-term memory."""
+    """Store a whole turn: the message, the persona's reply, and a short-term entry of both."""
     (message, scope), (reply, _) = _read_lines(host, body)
     return _answer(*store_turn(message, reply, name=body.reply.name, scope=scope, **host.asking))
 
@@ -110,7 +110,7 @@ MessageId = Annotated[str, Path(min_length=1, max_length=191, description="Id on
 
 
 def _change_place(host: Host, request: Request, conversation: ConversationPath, id: MessageId) -> dict[str, Any]:  # noqa: A002 - the documented name
-    """Return the arguments for changing a message; a participant may not change messages of shared conversations."""
+    """Return the arguments for changing a message; raise if a participant may not change it (shared conversations)."""
     sent = unquote(bytes(request.scope.get("raw_path") or b"").rpartition(b"/")[2].decode("latin-1"))
     if (whole := f"{conversation}/{id}").endswith(f"/{sent}"):
         conversation, id = whole.removesuffix(f"/{sent}"), sent  # noqa: A001
@@ -143,7 +143,7 @@ def _answer_change(done: WriteResult) -> answers.WrittenAnswer:
 
 @router.post("/search")
 def search(host: Host, body: bodies.SearchBody) -> answers.HitsAnswer:
-    """Search memories, diary and chat within the scope; newest first, in mode `all` oldest first."""
+    """Search memories, diary and chat within the scope. Hits come newest first, in mode `all` oldest first."""
     if not (body.tags or body.keywords or (body.query or "").strip()):
         raise Refused(422, "query is missing. Give query, tags or keywords.", fields=("query",))
     asked = body.model_dump(exclude=set(_WHO))

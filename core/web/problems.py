@@ -10,7 +10,7 @@ from pydantic_core import PydanticKnownError
 from ..base.hints import hint_name
 
 NO_BODY = "no_body"
-"""Type of this package's own validation problem: a body was sent to a route that does not read one."""
+"""Type of a validation problem that this package adds: a body was sent to a route that reads no body."""
 
 
 def _refuse_bool(value: Any) -> Any:

@@ -27,7 +27,7 @@ from ..guard import require_operator
 router: APIRouter = APIRouter(tags=["Operator"])
 
 CHUNK_CHARS = 65_536
-"""Number of characters in one sent chunk; sending each item as a chunk would cost a thread switch per item."""
+"""Number of characters after which a chunk is sent; a chunk for each item would cost a thread switch per item."""
 
 _EXPORTED: dict[int | str, dict[str, Any]] = {
     200: {
@@ -48,7 +48,7 @@ def export(
         Query(max_length=80, description="Start after this item: its timestamp, a slash, its id.", examples=["/7"]),
     ] = None,
 ) -> StreamingResponse:
-    """Return the persona's memory items as a file, oldest first, sent while it is read."""
+    """Send the persona's memory items as a file, oldest first, while they are read from the database."""
     with refuse_bad_values():
         exported = export_items(kind=kind, fmt=fmt, limit=limit, after=after, **admin.asking)
     parts = chunks(exported)
@@ -77,9 +77,7 @@ def import_file(
     fmt: Annotated[Syntax | None, Query(description="Format. Default: found from the content.")] = None,
     dry_run: bodies.DryRun = False,
 ) -> ItemImport:
-    """Store the items of a file, each once; the same file again stores nothing. Bad rows are listed, good ones
-    stored.
-    """
+    """Store the items of a file; a second import of it stores nothing. Invalid rows are listed, valid rows stored."""
     asking = admin.asking
     if history_uid:
         asking["scope"] = Scope(admin.scope.persona, history_uid)
@@ -138,7 +136,7 @@ def search(admin: bodies.MemoryAdmin, asked: Annotated[bodies.ItemSearch, Query(
 
 @router.post("/memory/edit", responses=bodies.NOT_FOUND)
 def edit(admin: bodies.MemoryAdmin, body: bodies.EditBody) -> lifelong.Item:
-    """Change the text of an item and return it; the former text goes to its history."""
+    """Change the text of an item and return the item; the former text goes to its history."""
     lifelong.edit_item(body.id, body.new_content, editor="admin", operator=True, **admin.asking)
     return get(admin, body.id)
 
@@ -190,7 +188,7 @@ def get(admin: bodies.MemoryAdmin, id: OneId) -> lifelong.Item:  # noqa: A002 - 
 
 @router.get("/memory/{id}/history", responses=bodies.NOT_FOUND)
 def history(admin: bodies.MemoryAdmin, id: OneId) -> answers.VersionsAnswer:  # noqa: A002 - as above
-    """Return every text of an item, oldest first, ending with the current one."""
+    """Return every former text of an item, oldest first, and then its current text."""
     return answers.VersionsAnswer(versions=lifelong.get_item_history(id, operator=True, **admin.asking))
 
 
@@ -199,7 +197,7 @@ UserId = Annotated[str, Query(min_length=1, max_length=255, description="Person'
 
 @router.get("/relationship")
 def get_relationship(admin: bodies.Admin, user_id: UserId) -> relationships.Relationship:
-    """Return the relationship to a person, decayed up to now; zeros for an unknown person."""
+    """Return the relationship to a person, with values decayed until now; zeros for an unknown person."""
     return relationships.get(user_id, **admin.asking)
 
 

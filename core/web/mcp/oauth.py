@@ -7,7 +7,7 @@ The SDK implements the protocol (metadata, PKCE, validation); this module stores
 | registration, request for consent | nowhere: signed with ADMIN_TOKEN, so that nobody can fill a database |
 | code | in this process; valid for a minute and one use |
 | access token | a row of the tokens, as from `token add`; valid for an hour, and only at `/mcp` |
-| refresh token | nowhere: its signature covers the token's hash, so that each renewal invalidates it |
+| refresh token | nowhere: its signature covers the token's hash, so that it is invalid after a renewal |
 
 A code or refresh token that is used twice was stolen: the access token's row is revoked.
 """
@@ -51,7 +51,7 @@ REFRESH = timedelta(days=90)
 CONSENT = timedelta(minutes=10)
 CODE_SECONDS = 60
 MOST_ADDRESSES, MOST_CHARS = 5, 2000
-"""Maximum number of addresses, and of characters, of a registration: every later request of the client contains it."""
+"""Limits of addresses and characters in a registration: later requests of the client contain the registration."""
 MOST_ASKED = 5_500
 """Maximum number of characters of a request for consent, which the URL of the log-in page repeats."""
 FOREIGN = "This server gives tokens for {} alone."
@@ -73,13 +73,13 @@ class Asked(NamedTuple):
 
     @property
     def goes_to(self) -> str:
-        """Return the origin that the browser is redirected to, for the operator to judge."""
+        """Return the origin of the redirect URL, which the operator sees before consenting."""
         parts = urlsplit(str(self.params.redirect_uri))
         return f"{parts.scheme}://{parts.netloc}"
 
 
 class Grant(NamedTuple):
-    """An authorization code, the token it is exchanged for, and the task that issues the token, if begun."""
+    """An authorization code, the token that the client gets for the code, and the task that issues it, if begun."""
 
     code: provider.AuthorizationCode
     token: shapes.AccessToken
@@ -172,7 +172,7 @@ class Provider(
         return provider.construct_redirect_uri(f"{self.url}{ADMIN}/page/programs", ask=text)
 
     def find_request(self, text: str) -> Asked | None:
-        """Parse a request for consent from a signed text; None if it is forged, answered or expired."""
+        """Parse a request for consent from a signed text; None if it is forged or expired, or was answered."""
         ask = self._read("ask", text)
         if ask is None or text in self._answered or ask["until"] < self._context.now().timestamp():
             return None
@@ -181,7 +181,7 @@ class Provider(
         return Asked(client, params) if client else None
 
     def take_request(self, text: str) -> bool:
-        """Mark a request as answered; return whether this was the first answer."""
+        """Mark the request for consent in `text` as answered; return whether this was the first answer."""
         mine = object()
         return self._answered.setdefault(text, mine) is mine
 
@@ -214,7 +214,7 @@ class Provider(
     async def load_authorization_code(
         self, client: Client, authorization_code: str
     ) -> provider.AuthorizationCode | None:
-        """Return an unused code; the SDK then compares client, redirect URL and challenge."""
+        """Return the code if it is unused, else None; the SDK then compares client, redirect URL and challenge."""
         grant = self._grants.get(authorization_code)
         if grant is None or grant.code.client_id != client.client_id:
             return None
@@ -308,7 +308,7 @@ class Provider(
         return f"{body}.{self._sign(f'{purpose} {body}')}"
 
     def _read(self, purpose: str, text: str) -> dict[str, Any] | None:
-        """Verify and parse a signed text; None if its signature is invalid."""
+        """Verify and parse a text signed for `purpose`; None if the signature is invalid."""
         body, _, signature = text.partition(".")
         if not hmac.compare_digest(self._sign(f"{purpose} {body}").encode(), signature.encode("utf-8", "replace")):
             return None

@@ -1,7 +1,7 @@
 """The MCP server: its handlers find the speaker, call one tool, and answer.
 
 A tool runs in a thread, so that a slow call delays no other. Its failure becomes an error result that names the field,
-never a trace. Tools are imported at the first call, with the database: clients wait for the server's first answer.
+never a trace. Tools and database code are imported at the first call: clients wait for the server's first answer.
 """
 
 import logging

@@ -18,16 +18,16 @@ UNNAMED = "mcp/me"
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Scope, name, database and settings of a connection; None uses the database and settings of the process."""
+    """Scope, name, database and settings of a connection; for `db` and `settings`, None uses those of the process."""
 
     scope: Scope
-    """Scope of all calls. It always names a conversation; otherwise a call's arguments would decide what it sees."""
+    """Scope of all calls. It names a conversation; else a call's arguments would decide what the call sees."""
     name: str = ""
     """Name of the person in stored lines; blank uses the last part of the participant's key."""
     db: Database | None = None
     settings: GivenSettings = None
     is_host: bool = False
-    """Whether the server was started without a participant: its own process may change every row that it sees."""
+    """Whether the server was started without a participant: then its calls may change every row that they see."""
 
     @property
     def asking(self) -> Mapping[str, Any]:

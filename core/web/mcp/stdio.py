@@ -20,7 +20,7 @@ FINISH_SECONDS = 60
 def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
     """Serve one speaker over standard input and output until the input ends.
 
-    `make_speaker` opens the database; it is called again at each call until it succeeds, and the call gets its error.
+    `make_speaker` opens the database. If it raises, the tool call fails with its error, and the next call tries again.
     """
     lock, speakers = threading.Lock(), list[Speaker]()
 

@@ -1,4 +1,4 @@
-"""The tools: each validates its arguments and calls one function. An error is an answer with its reason.
+"""The tools: each validates its arguments and calls one function. The answer of a failed call has the reason.
 
 Errors about arguments never quote a given text.
 """
@@ -71,7 +71,7 @@ Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARS)]
 class Arguments(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
     any_of: ClassVar[tuple[str, ...]] = ()
-    """Arguments, of which a call must give at least one."""
+    """Names of arguments; a call must give at least one of these arguments."""
 
 
 class ContextArguments(Arguments):
@@ -219,8 +219,8 @@ def _tool(
 ) -> Callable[[Function], Function]:
     """Register a function as a tool: models read its name, docstring and annotations.
 
-    A tool that only reads answers with text alone, so that a long answer is sent once; the first value of its JSON
-    calls the rest records. `repeats` marks a tool whose second call with the same arguments changes nothing.
+    A tool that only reads answers with text and no structured content, so that a long answer is sent once; its
+    JSON begins with a notice that the rest is data. A second call of a tool with `repeats` changes nothing.
     """
 
     def add(work: Function) -> Function:

@@ -17,7 +17,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")  # the "\n" of a "\r" at the end ma
 
 
 class AnswerReader:
-    """Reader of an answer as its bytes arrive. The first character tells a stream of events from JSON."""
+    """Reader of an answer as its bytes arrive. The first character shows whether they are JSON or events."""
 
     def __init__(self, length: int | None = None) -> None:
         self._length = length
@@ -54,9 +54,9 @@ class AnswerReader:
         return self._is_done if self._is_stream else self._size == self._length
 
     def text(self) -> str | None:
-        """Return the answer's text; "" if it is only a tool call, None if the answer failed or is incomplete.
+        """Return the answer's text; "" for an answer that is only a tool call, None for a failed or incomplete answer.
 
-        An answer is whole once its finish_reason has arrived.
+        An answer is complete once its finish_reason has arrived.
         """
         if self.is_too_long:
             return None
@@ -91,7 +91,7 @@ class AnswerReader:
                 self._is_done = self._is_done or each.get("finish_reason") in _ENDS
 
     def _read_choice(self, data: bytes) -> dict[str, Any] | None:
-        """Parse the first choice of an event, None if it is invalid; record whether the event reports a failure."""
+        """Parse the first choice of an event; None if the event is invalid. Record whether it reports a failure."""
         try:
             value = json.loads(data)
             self._has_failed = self._has_failed or bool(value.get("error"))
@@ -105,7 +105,7 @@ class AnswerReader:
 
 
 def read_choice(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the first choice of an answer or event, also of the Responses API; None without a choice."""
+    """Return the first choice of an answer or event, of either API; None without a choice."""
     kind = value.get("type")
     if kind in ("response.output_text.delta", "response.refusal.delta"):
         return {"delta": value["delta"]}

@@ -35,7 +35,7 @@ NOBODY = "User"
 
 
 class _Ids(NamedTuple):
-    """Ids from one source; blank if missing."""
+    """Ids that one source of a request names; a missing id is blank."""
 
     interface: str
     user: str
@@ -156,7 +156,7 @@ def _first_text(values: Mapping[str, Any], *names: str) -> str:
 
 
 def _escape(part: str) -> str:
-    """Escape an id for use in a key: its slashes, and the whole id `self`, which is the persona's."""
+    """Escape an id for use in a key: `%`, `/`, and the whole id `self`, which stands for the persona."""
     if part == PERSONA_SENDER:
         return f"%{part}"
     return part.replace("%", "%25").replace("/", "%2F")

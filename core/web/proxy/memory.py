@@ -1,7 +1,7 @@
 """Builds the memories for requests and stores turns, in separate threads.
 
 A slow or locked database delays only these threads: a request continues without memories after PROXY_MEMORY_SECONDS,
-and storing a turn is retried after its response. The time does not include waiting for other requests.
+and storing a turn is retried after its response. This time does not include waiting for other requests.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from .messages import strip_name
 from .recall import recall
 
 PLACES = 3
-"""Maximum number of requests whose memories are built at once; a higher number would not make them faster."""
+"""Maximum number of requests whose memories are built at once; more at once would not be faster."""
 SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
 """Seconds to wait before each retry of storing a turn: about four minutes in total."""
 EARLIER_SECONDS = 1.0
@@ -65,7 +65,7 @@ class TurnMemory:
     async def build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
         """Build the text to insert before a person's message; raise TimeoutError after PROXY_MEMORY_SECONDS.
 
-        The time begins when fewer than PLACES requests are running. While the database hangs, that wait is limited too.
+        The limit starts once fewer than PLACES builds run. While the database hangs, it includes the wait before.
         """
         whose, began = (turn.scope.persona, turn.scope.participant), time.monotonic()
         earlier = [task for task, other in self._tasks.items() if (other.persona, other.participant) == whose]
@@ -123,7 +123,7 @@ class TurnMemory:
 
 
 class OpenTurn:
-    """A turn whose answer is being read. A streamed answer is stored when it ends, and the person's lines before.
+    """A turn whose answer is being read. The person's lines of a streamed turn are stored before the answer.
 
     `length` is the number of bytes of an uncompressed answer, None if unknown.
     """
@@ -141,7 +141,7 @@ class OpenTurn:
             self.finish()
 
     def finish(self) -> None:
-        """Store the answer, only once; if it is incomplete, store only the lines before it."""
+        """Store the answer, only once; if it is incomplete, store only the person's lines."""
         if self._is_stored:
             return
         self._is_stored, text = True, self._reader.text()
@@ -171,7 +171,7 @@ def build_opening(turn: Turn, settings: Settings) -> str:
 
 
 def build_block(context: WebContext, settings: Settings, turn: Turn, text: str, said: Sequence[str] = ()) -> str:
-    """Build the text with the memories for a person's message; "" without memories."""
+    """Build the text with the memories for a person's message, without the texts in `said`; "" without memories."""
     scope = turn.scope
     message: dict[str, Any] = {"text": text, "interface_path": scope.conversation}
     if turn.name and scope.participant and turn.name != NOBODY:

@@ -10,7 +10,7 @@ from ...text.replies import strip_thoughts
 MessagesKey = Literal["messages", "input"]
 """Field of a request with the messages: `messages` in Chat Completions, `input` in the Responses API."""
 _INSTRUCTIONS = "%instructions"
-"""Type given to the message that is made from the field `instructions` of the Responses API."""
+"""Type of the message that is made from the field `instructions` of the Responses API."""
 _RESULTS = ("_output", "_response")
 """Item-type suffixes of tool results (Responses API)."""
 _BEHIND = ("system", "developer", "tool", "function", None)
@@ -73,7 +73,7 @@ def write_messages(body: Mapping[str, Any], said: Sequence[Any], key: MessagesKe
 def read_previous(body: Mapping[str, Any]) -> str:
     """Return an id for the earlier messages that the model server holds; "" if the request holds all messages.
 
-    A repeated request names the same previous response, hence the same id; with `conversation` each call gets a new id.
+    A repeated `previous_response_id` is the same id; a request with `conversation` gets a new id at each call.
     """
     previous, conversation = body.get("previous_response_id"), body.get("conversation")
     if previous and isinstance(previous, str):
@@ -106,7 +106,7 @@ def _fold_name(name: str) -> str:
 
 
 def find_last_user(messages: Any, persona: str = "") -> int | None:
-    """Return the index of the person's last message; None if the messages after it answer it.
+    """Return the index of the person's last message; None if that message is already answered.
 
     Tool calls and lines of other characters are not answers. A front end's note is chosen only if the person wrote
     nothing else.

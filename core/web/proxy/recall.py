@@ -16,7 +16,7 @@ def recall(
 ) -> str:
     """Return the memories for a message, or ""; they do not repeat the texts in `held`, which the request contains.
 
-    Stored lines that `lines` edit or drop are left out, unless the request continues the response with id `after`.
+    Stored lines that `lines` change or lack are left out, unless the request continues the response with id `after`.
     """
     settings = call.settings
     if settings.proxy_context_chars <= len(HEAD):  # 0: nothing is to be added

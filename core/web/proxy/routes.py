@@ -30,7 +30,7 @@ from .messages import MessagesKey
 MEMORY_HEADER = "x-memory"
 """Header of each answer to a chat: `used`, `empty` (no memory found), `skipped; REASON` (not a turn), or `failed`."""
 CHATS: Mapping[str, MessagesKey] = {"/chat/completions": "messages", "/responses": "input"}
-"""Routes of chats, and the field of their body with the messages."""
+"""Paths of the chat routes; each value is the body field with the messages."""
 END_SECONDS = 1.0
 """Longest wait at shutdown for interrupted requests."""
 FORM_REFUSED = (400, 422)
@@ -52,7 +52,7 @@ _OURS = frozenset({
     "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", KEY_HEADER,
     *map(str.lower, NAMES),
 })  # fmt: skip
-"""Request headers meant for this server, which are not passed on."""
+"""Request headers for this server; they are not passed on to the model server."""
 _OWN_ANSWER = frozenset({"set-cookie", "server", "date"})
 
 
@@ -312,7 +312,7 @@ def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str,
 
 
 def choose_answer_headers(headers: Any, *, is_decoded: bool = False) -> list[tuple[bytes, bytes]]:
-    """Return the response headers, without those of the connection and, if it was decoded, of the compression."""
+    """Return the response headers without connection headers and, if `is_decoded`, without compression headers."""
     listed = {each.strip().lower() for each in headers.get("connection", "").split(",")}
     dropped = _HOP_BY_HOP | _OWN_ANSWER | listed | ({"content-encoding", "content-length"} if is_decoded else set())
     kept = [(name, value) for name, value in headers.multi_items() if name.lower() not in dropped]

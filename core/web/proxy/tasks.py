@@ -15,7 +15,7 @@ SHORT_TOKENS = 64
 READ_CHARS = 10_000
 """Number of characters read at each end of a longer message, since instructions are in its first or last lines."""
 COMMAND_CHARS = 2500
-"""Maximum number of characters of a system message that may be an order; longer ones describe a persona."""
+"""Maximum number of characters of a system message that may be an order; longer messages describe a persona."""
 
 _RESULT = re.compile(
     r"\b(titles?|names?|topics?|tags?|labels?|keywords?|emojis?|summar\w+|recaps?|quer(?:y|ies)|follow-ups?|json|"
@@ -34,7 +34,7 @@ _LIMIT = re.compile(
     r"|不要|字以内|字内|直接返回|只返回",
     re.IGNORECASE,
 )
-"""Limits on the answer's form, as programs set them. People may set one or two of them."""
+"""Limits on the answer's form, as programs set them. People may set one or two limits."""
 _CHAT = re.compile(
     r"(?i)\b(?:conversation|discussion|chat|session|dialogue|story|roleplay|message)\b|对话|聊天|会话|这句话"
 )
@@ -54,11 +54,11 @@ _ORDER_FIRST = re.compile(rf"\A{_ORDER}", re.IGNORECASE)
 _ORDER_IN_BRACKETS = re.compile(rf"\A\s*\[(?={_IGNORE}){_ORDER}[^\]]*\]\s*\Z", re.IGNORECASE)
 _ORDER_WITHIN = re.compile(rf"(?:\A|[.!\n]){_ORDER}", re.IGNORECASE)
 _OTHER_LINE = re.compile(rf"\A\W*(?:write your next reply from|continue\b|{_IGNORE})", re.IGNORECASE)
-"""System messages of role-play front ends that ask for a line other than the persona's next one."""
+"""System messages in which role-play front ends ask for another text than the persona's next line."""
 
 
 def name_task(headers: Mapping[str, str], body: Mapping[str, Any], persona: str = "") -> str:
-    """Return why a request is no turn to store: asked (X-Store), short, no_user_line, no_text, task; else ""."""
+    """Return why a request is not stored: asked (X-Store), short, no_user_line, no_text, task; "" for a turn."""
     if headers.get("x-store", "").strip().lower() in ("no", "false", "0"):
         return "asked"
     for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"):

@@ -62,7 +62,7 @@ def _choose_page(wanted: str) -> str:
 
 
 def _log_in(page: Page) -> Response:
-    """Show the log-in form, or redirect a logged-in browser, whose request from another site lacked the cookie."""
+    """Show the log-in form; redirect a logged-in browser: it sends no cookie when it comes from another site."""
     wanted = page.field("next")
     if wanted and page.context.sessions.is_open(page.request.cookies.get(access.COOKIE, ""), page.context.now()):
         return page.redirect(page.root + _choose_page(wanted))
@@ -90,7 +90,7 @@ def login(
     token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")],
     wanted: Annotated[str, Form(alias="next", description="Page to redirect to, below /admin.")] = "",
 ) -> Response:
-    """Set the page's cookie, which is valid for 12 hours, and redirect to the wanted page."""
+    """Set the log-in cookie, which is valid for 12 hours, and redirect to the page `next`."""
     context = request.app.state.context
     if not access.is_token(token.strip(), context.admin_token):
         logs.warning("admin_wrong_token", route=name_route(request.scope), client=request.scope.get("client"))

@@ -27,7 +27,7 @@ class Search(ItemSearch):
     limit: Annotated[int, Field(ge=1, le=max(PAGE_SIZES))] = 50
 
     def query(self, **more: Any) -> dict[str, Any]:
-        """Return the query parameters of this search, changed by `more`, without default values."""
+        """Return the query parameters of this search, changed by `more`; default values are left out."""
         return {**self.model_dump(exclude_defaults=True), **more}
 
     @property

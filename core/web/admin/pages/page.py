@@ -39,7 +39,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "What a model gets": {"why": "w"},
     "Care": {"upkeep": "u", "programs": "p"},
 }
-"""Groups of the menu: heading, then for each screen its path, which is also its title, and its key after `g`."""
+"""Menu groups by heading; each maps the path of a screen, also its title, to the key that opens it after `g`."""
 
 
 @lru_cache(maxsize=1)
@@ -102,7 +102,7 @@ class Page:
         return value if isinstance(value, str) else ""
 
     def row_id(self, name: str) -> int:
-        """Parse the first whole number in a form or query field; 0 if there is none."""
+        """Parse the first whole number in the form or query field `name`; 0 without a number."""
         return next(iter(split_ids(self.field(name))), 0)
 
     @cached_property
@@ -131,7 +131,7 @@ class Page:
         return {**self.admin.asking, "operator": True}
 
     def read_names(self, people: Iterable[str | None] = (), places: Iterable[str | None] = ()) -> Names:
-        """Return the names of people and conversations, and of the people in direct conversations."""
+        """Return the names of `people`, of the conversations `places`, and of the people in direct conversations."""
         titles = overview.read_titles(self.db, self.persona, filter(None, places))
         keys = {*filter(None, people), *(each.person for each in titles.values() if each.person)}
         return Names(overview.read_names(self.db, self.persona, keys), titles)
@@ -146,7 +146,7 @@ class Page:
         return f"{self.base}/{path}?{urlencode(kept, doseq=True)}"
 
     def url_after(self, path: str, back: str, **query: Any) -> str:
-        """Build the URL of a screen after a change; `back` is the query of the previous screen, which is kept."""
+        """Build the URL of a screen after a change; it keeps `back`, the query of the previous screen."""
         given = {name: values for name, values in parse_qs(back[:4000]).items() if name not in _NOT_KEPT}
         return self.url(path, **{**given, **query})
 
@@ -207,7 +207,7 @@ class Names(NamedTuple):
         return self.people.get(key) or show_key(key)
 
     def place(self, key: str) -> str:
-        """Format a conversation: title, or "Chat with" its person, or key; then its server, if it has one."""
+        """Return title (else key) and server of a conversation, or "Chat with Ann" if it is direct and has no title."""
         known = self.places.get(key)
         if known is None:
             return show_key(key)

@@ -16,7 +16,7 @@ from .formats import words_of
 from .page import Key, Names, Offset, Page
 
 SIZE = 50
-"""Rows on one page of a list, and lines on one page of the log."""
+"""Number of rows on one page of a list, and of lines on one page of the log."""
 MOST_ITEMS = 25
 """Maximum number of items on a person's screen."""
 
@@ -104,7 +104,7 @@ PARTS: Mapping[str, str] = {
     "user_relationships": "Relationships",
     "memory_jobs": "Operations waiting",
 }
-"""Names of tables, as shown to people."""
+"""Labels of the tables on the screen."""
 _INDEX = ("search_", "counters")
 """Prefixes of index tables, which are not listed because their entries are deleted with the rows."""
 

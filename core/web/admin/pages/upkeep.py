@@ -84,7 +84,7 @@ def run_action(page: Page) -> Response:
 def _render_outcome(
     page: Page, title: str, lines: list[str], pruned: Sequence[tuple[int, tuple[str, ...]]] = (), button: str = ""
 ) -> Response:
-    """Show the result `lines`. A preview also shows the items to archive, and the button that archives them."""
+    """Show the result `lines`. A preview also shows the items to archive (`pruned`) and a `button` for it."""
     texts = memories.read_item_texts(page.db, page.persona, [row_id for row_id, _ in pruned[:MOST_SHOWN]])
     return page.render(
         "outcome.html.j2", title=title, screen="upkeep", most=MOST_SHOWN, lines=lines, pruned=pruned, texts=texts,

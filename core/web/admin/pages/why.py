@@ -35,7 +35,7 @@ def show_form(page: Page) -> Response:
 
 
 def explain_message(page: Page) -> Response:
-    """Return the form with the prompt of its message. Stores nothing."""
+    """Return the form with the prompt for the message in it, or with the error. Stores nothing."""
     asked = page.read(Question)
     if not asked.text:
         raise Refused(422, "The message is blank. Write one.")
