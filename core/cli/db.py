@@ -30,7 +30,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 @command("db init", creates=True)
 @command("db migrate", creates=True)
 def migrate(run: Run) -> None:
-    """Create the tables, or migrate those of an earlier version.
+    """Create the tables, or migrate the tables of an earlier version.
 
     An up-to-date database is not changed.
     """
@@ -97,7 +97,7 @@ def _print_findings(findings: list[Finding]) -> None:
 def reindex(run: Run) -> None:
     """Build the search index again from the rows.
 
-    Others may write meanwhile; with SQLite they wait. Afterwards, rows changed by SQL are found by their new text.
+    Programs may write meanwhile; with SQLite they wait. Afterwards, rows changed by SQL are found by their new text.
     """
     from .. import db as door
 
@@ -110,7 +110,7 @@ def reindex(run: Run) -> None:
 def pack(run: Run) -> None:
     """Make the search index quicker to read.
 
-    It merges small parts of the index; saving merges some by itself. A step takes seconds, on a busy server tens of
+    It merges small parts of the index; saving also merges some parts. A step takes seconds, on a busy server tens of
     seconds. Others read meanwhile. Writers of the same audience may wait, with SQLite all writers, at most
     DB_TIMEOUT_SECONDS.
     """
@@ -170,8 +170,8 @@ def copy(
 ) -> None:
     """Copy everything of every persona to another file or server.
 
-    The source is only read. The rows are compared at the end, and the search index is built at the target. A copy that
-    was cut off goes on when it is run again.
+    The source is only read. The rows are compared at the end, and the search index is built at the target. An
+    interrupted copy continues when the command is run again.
     """
     from .. import db as door
 

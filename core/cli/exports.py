@@ -134,7 +134,7 @@ def _export_items(
 
 @contextmanager
 def _open(file: Path, *, force: bool) -> Iterator[BinaryIO]:
-    """Yield a stream into a file that appears only when it is complete; `-` is stdout."""
+    """Yield a stream into a file that appears only when it is complete; `-` is stdout. `force` replaces a file."""
     from ..transfer.exports import write_whole
 
     if str(file) == _STDOUT:

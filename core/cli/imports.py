@@ -161,7 +161,7 @@ def _print_result(result: ImportResult | ItemImport, errors: Sequence[Mapping[st
 
 
 def _end(result: ImportResult | ItemImport, file: Path, taken: int) -> None:
-    """Print the number of rows that were not imported; exit with code 1 if no row was imported."""
+    """Print the number of rows that were not imported; exit with code 1 if all failed (`taken` is 0)."""
     if result.error_count:
         output.warn(f"Not taken: {output.count(result.error_count, 'row')}; the answer gives the reasons.")
     if not taken:

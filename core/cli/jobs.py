@@ -39,7 +39,7 @@ def work(
     """Do background work: recaps, summaries, consolidation.
 
     Any number of workers may run at once. SIGTERM or Ctrl-C lets the current operation end first; a second signal
-    returns it to the queue. If a worker is killed, another one runs its operation after a while.
+    returns it to the queue. If a worker is killed, another worker runs its operation later.
     """
     from .. import llm
     from ..access.overview import read_titles
@@ -153,7 +153,7 @@ def cancel(
     job_id: IdArgument = None,
     every: bool = Option(False, "--all", help="Cancel all operations of the persona that have not ended."),
 ) -> None:
-    """Cancel an operation; the result of a running one is dropped."""
+    """Cancel an operation; the result of a running operation is dropped."""
     from .. import jobs
 
     number = jobs.cancel(_choose_ids(run, job_id, every, OPEN_STATES), **run.asking())

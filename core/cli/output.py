@@ -104,7 +104,7 @@ def facts(rows: Iterable[tuple[str, object]]) -> None:
 
 
 def show(value: Any, nothing: str = "") -> None:
-    """Print any result: a list of objects as a table, an object as names and values."""
+    """Print any value: a list of objects as a table, an object as names and values."""
     if isinstance(value, Mapping):
         named = ((name.replace("_", " ").capitalize(), _cell(name, each)) for name, each in value.items())
         facts((name, cell) for name, cell in named if cell != "")
@@ -176,7 +176,7 @@ def sentence(text: str) -> str:
 
 
 def prepare_streams() -> None:
-    """Let both streams accept every character; writing to a closed stdout fails as on a full disk."""
+    """Let stdout and stderr accept every character; writing to a closed stdout fails as on a full disk."""
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     if sys.stderr is None:

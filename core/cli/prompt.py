@@ -12,7 +12,7 @@ from . import output
 from .run import ConversationOption, LocalOption, Run, ServerOption, UserOption, command, key_of
 
 _SHOWN, _CHARS = 20, 80
-"""Maximum number of memories in a list, and of characters of each."""
+"""Maximum number of memories in a list, and of characters of each memory's text."""
 _KEPT = "kept"
 
 
@@ -51,7 +51,7 @@ def explain(run: Run, options: MessageOptions) -> None:
 
 
 def _explain(run: Run, options: MessageOptions) -> tuple[Any, dict[str, Any]]:
-    """Return (prompt or chat messages, report)."""
+    """Return (JSON prompt or chat messages, report)."""
     from ..prompt_engine import explain_json_prompt, explain_messages
 
     message, asking = _read_options(run, options)

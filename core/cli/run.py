@@ -98,7 +98,7 @@ class Run:
         self.asks_json = bool(as_json)
         self.as_json = not sys.stdout.isatty() if as_json is None else as_json
         self.creates = creates
-        """Whether a missing SQLite file is created; otherwise a mistyped path would look like an empty memory."""
+        """Whether a missing SQLite file is created. By default not: a mistyped path would look like an empty memory."""
         self._db: Database | None = None
 
     @property

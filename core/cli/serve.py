@@ -35,7 +35,7 @@ STREAM_SECONDS = 25
 WORKER_SECONDS = 5.0
 """Longest wait at shutdown for the worker's operation; if it does not end, the next worker repeats it."""
 KEPT_SECONDS = 75
-"""Seconds after which an idle connection is closed; clients drop it earlier, so that no client uses a closed one."""
+"""Seconds after which an idle connection is closed; clients drop it earlier, so that none uses a closed connection."""
 
 
 @command("serve", without={"persona_id", "as_json"}, creates=True)
