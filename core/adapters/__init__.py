@@ -16,6 +16,6 @@ def missing(framework: str, extra: str) -> ImportError:
 
 
 def scope_on_server(server: object, scope: Scope | None, settings: GivenSettings) -> Scope:
-    """Return the scope for a message that names its conversation: `server`, and persona and destination of `scope`."""
+    """Return a scope with `server`, and with persona and destination of `scope`, for a message with a conversation."""
     given = scope_for(scope, settings_for(settings))
     return Scope(given.persona, server=str(server or ""), destination=given.destination)

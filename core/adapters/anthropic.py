@@ -1,6 +1,6 @@
 """`MemoryTool` and `AsyncMemoryTool`: Claude's memory tool, with files stored as rows of a scope.
 
-Commands and answers equal those of the SDK's own file tool. A path is only a name, so `..` reaches no disk. Changed
+Commands and answers equal those of the SDK's own file tool. A path is a name only, so `..` reaches no folder. Changed
 files keep their previous versions. Searches and prompts of the scope find the texts, and forgetting deletes them.
 """
 

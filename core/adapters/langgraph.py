@@ -44,7 +44,7 @@ class Store(base.BaseStore):
         db: an open database or a connection string; None uses the process's database.
         scope: owner of the values. None uses the scope of `use_scope` at each call.
         fields: paths of searchable texts, such as `["text", "notes[*].body"]`; None searches every text.
-        ttl: `default_ttl` in minutes, and `refresh_on_read`. Expired values are never read; each put deletes them.
+        ttl: LangGraph's `default_ttl` (minutes) and `refresh_on_read`. Reads skip expired values; puts delete them.
     """
 
     supports_ttl = True

@@ -1,7 +1,7 @@
 """`remember(client)`: an OpenAI client with memory, without a second process.
 
 Memories are inserted before the text of the last user message, as in the proxy. The turn is stored when its answer is
-complete; if it is streamed, the person's line at once. If the memory fails, the call continues without it.
+complete; the person's line of a streamed turn is stored at once. If the memory fails, the call continues without it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def remember(
 ) -> Client:
     """Return a copy of the client with memory in `chat.completions.create` and `responses.create`, streams included.
 
-    The given client is not changed; if it was such a copy, its user is replaced. Make one copy for each user.
+    The given client is not changed; a copy of a copy has only the new user. Make one copy for each user.
 
     Args:
         user: who speaks; only this user's prompts use what is stored.
@@ -61,7 +61,7 @@ def remember(
         scope: replaces user, persona and conversation; for rooms with several people.
 
     Raises:
-        MessageError: neither user nor scope with a conversation is given.
+        MessageError: neither `user` nor a `scope` with a conversation is given.
     """
     if scope is None and not user:
         raise MessageError("remember() was not told who speaks. Pass user=, or scope= for a room.", fields=("user",))
@@ -131,7 +131,7 @@ class _Turn:
         return recall(call, message, self.lines, held, after=self.after)
 
     def save(self, answer: str | None) -> None:
-        """Store the turn, or with None only its lines. A failure is only logged: the answer was already returned."""
+        """Store the turn, or only its lines if `answer` is None. A failure is only logged."""
         try:
             if self.lines or self.after:
                 asking: dict[str, Any] = {"db": self.db, "settings": self.settings, "scope": self.scope}

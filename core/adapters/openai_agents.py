@@ -48,7 +48,7 @@ class Session:
         scope: persona and speaker. If it has a conversation, the session is that conversation. Else only this speaker
             sees the stored items; without a speaker, only this session sees them. If a run's `context` is a `Scope`
             or has the attribute `scope`, that scope is used instead.
-        session_settings: `limit`, the most items to read; a mapping is accepted.
+        session_settings: settings of the SDK, or a mapping with `limit`, the maximum number of items to read.
         recall_chars: maximum number of characters that `recall` inserts.
     """
 
@@ -162,7 +162,7 @@ class Session:
 
 
 def _read_newest(call: Call, most: int) -> list[Line]:
-    """Return the newest messages of the session, oldest first."""
+    """Return the newest messages of the session, at most `most`, oldest first."""
     viewer = load_viewer(call)
     return read_newest(
         call.db, call.persona, viewer.audiences, most, conversation=call.scope.conversation,

@@ -30,7 +30,7 @@ def find_scope(context: Any) -> Scope | None:
 def build_recall(
     text: str, *, shown: Iterable[str] = (), max_chars: int = RECALL_CHARS, **options: Unpack[CallOptions]
 ) -> str:
-    """Return the memories for a message, at most `max_chars` characters, without the texts `shown`; or ""."""
+    """Return memories for a message in at most `max_chars` characters, without the texts in `shown`; "" without any."""
     if not text.strip() or not max_chars:
         return ""
     settings = settings_of(options)
@@ -49,11 +49,11 @@ def build_recall(
 
 
 def save_lines(lines: Iterable[tuple[str, str]], *, turn: str | None = None, **options: Unpack[CallOptions]) -> None:
-    """Store the lines of a turn, each `(role, text)`, in the scope's conversation; blank ones are skipped.
+    """Store the lines of a turn, each `(role, text)`, in the scope's conversation, except blank lines.
 
-    A role is `user` for the speaker, `assistant` for the persona. Lines of the same turn are stored once; a turn
-    without an id gets a new one, so that an answer equal to a recent one does not count as a repetition. If the
-    database fails, the rest is not stored, and the failure is logged.
+    A role is `user` for the speaker, `assistant` for the persona. Lines with the same `turn` id are stored once;
+    without `turn` the id is new, so that an answer equal to a recent answer is stored too. If the database fails, the
+    remaining lines are not stored, and the failure is logged.
     """
     options["settings"] = settings = settings_of(options)
     options["scope"] = where = defaults.scope_for(options.get("scope"), settings)
