@@ -129,7 +129,7 @@ def read_card(path: Path) -> Card | None:
 
 
 def _read_png(content: bytes) -> Card:
-    """Read the card in a PNG picture; of several versions, the newest readable one."""
+    """Read the card in a PNG picture; of several versions, the newest readable version."""
     if len(content) > _PNG_BYTES:
         raise TransferError(f"The picture has more than {_PNG_BYTES:,} bytes, which no card has.")
     texts = dict(_text_chunks(content))

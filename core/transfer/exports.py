@@ -93,7 +93,7 @@ def export_chat(
 
 @contextmanager
 def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """Yield a stream into a file that appears only when complete; only its owner can read a new file."""
+    """Yield a stream into a file that appears when it is complete, and that only its owner can read if it is new."""
     try:
         if path.is_dir():
             raise TransferError(f"{str(path)!r} is a folder. Name a file in it.")
@@ -156,7 +156,7 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
 
 
 def _indexes(call: StoryCall) -> list[int]:
-    """Return the position in the file of each message's line."""
+    """Return the position of each message's line in the file."""
     read = call.db.read
     pages = table_lines.read_pages(read, call.persona, call.conversation, call.audiences, with_text=False)
     rows = chain.from_iterable(pages)

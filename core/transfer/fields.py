@@ -1,4 +1,4 @@
-"""Read fields of chat files. An optional field of a wrong type counts as missing, a required one is an error."""
+"""Read fields of chat files. An optional field of a wrong type counts as missing; a required field raises."""
 
 import re
 from collections import Counter
@@ -18,7 +18,7 @@ SPEAKER_BYTES = 191
 
 
 def field_at(value: Any, path: str, missing: Any = None) -> Any:
-    """Return the value at a path such as `a.b`, or `missing`; of a list in the path, the first element is used."""
+    """Return the value at a path such as `a.b`, or `missing`; for a list on the path, its first element is used."""
     for step in path.split("."):
         value = value[0] if isinstance(value, list) and value else value
         if not isinstance(value, Mapping) or step not in value:
@@ -71,7 +71,7 @@ def files_of(value: Any, *names: str) -> list[dict[str, str]]:
 
 
 def count_at(value: Any, *lists: str) -> int:
-    """Return how many people reacted: the field `count`, else the length of the longest list in `lists`; at least 1."""
+    """Return how many people reacted: field `count`, else the length of the longest of the fields `lists`, else 1."""
     count = field_at(value, "count")
     if isinstance(count, int) and not isinstance(count, bool) and count > 0:
         return count
@@ -112,7 +112,7 @@ def text_of(value: Any, name: str) -> str:
 
 
 def key_of(value: Any, name: str, limit_bytes: int) -> str:
-    """Return the id or name in the field `name`, cut to `limit_bytes`; None becomes "", a number decimal digits."""
+    """Return the id or name in the field `name`, cut to `limit_bytes`; None becomes "", a number becomes digits."""
     return key_text("" if value is None else value, name, limit_bytes)
 
 

@@ -1,4 +1,4 @@
-"""The files of an export, which is one file, a folder, or a zip archive. Nothing is unpacked to disk."""
+"""The files of an export. An export is one file, a folder, or a zip archive. Nothing is unpacked to disk."""
 
 import io
 import re
@@ -170,7 +170,7 @@ def _may_hold(name: str) -> bool:
 
 
 def _is_litter(name: str) -> bool:
-    """Return whether an operating system created the file, such as `.DS_Store`."""
+    """Return whether an operating system created the file `name`, such as `.DS_Store`."""
     parts = name.replace("\\", "/").split("/")
     return "__MACOSX" in parts or parts[-1].startswith("._")
 

@@ -29,7 +29,7 @@ from .survey import MAX_LISTED, Plan, Survey, count_export
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """Result of an import. Counts of messages leave out service messages, unless a field says otherwise."""
+    """Result of an import. Numbers of messages do not count service messages, unless a field says otherwise."""
 
     format: str
     could_import: int = 0
@@ -39,7 +39,7 @@ class ImportResult:
     """Number of stored messages whose text the export's newer text replaced."""
     duplicates: int = 0
     service: int = 0
-    """Number of messages by the application itself, such as "Ann joined"; they are stored hidden, as role `system`."""
+    """Number of messages of the application itself, such as "Ann joined": stored as hidden, with role `system`."""
     memories: int = 0
     """Number of memory items stored, such as memories of the source application."""
     skipped: int = 0
@@ -49,7 +49,7 @@ class ImportResult:
     instructions: int = 0
     """Number of standing instructions found in the imported messages (RECORD_WISHES)."""
     left_out: dict[str, int] = field(default_factory=dict)
-    """Counts of messages, and of files without a chat, that were not stored, by reason, such as `privacy`."""
+    """Number of messages, and of files without a chat, that were not stored, for each reason such as `privacy`."""
     errors: tuple[Fault, ...] = ()
     """First 1,000 parts that cannot be imported. For a single file of lines, `row` is the line and `place` is ""."""
     error_count: int = 0
@@ -64,7 +64,7 @@ class ImportResult:
     persona: tuple[str, ...] = ()
     first: str = ""
     last: str = ""
-    """Time of the newest message, ISO 8601 in UTC; `first` is that of the oldest message."""
+    """Time of the newest message, ISO 8601 in UTC; `first` is the time of the oldest message."""
     notes: tuple[str, ...] = ()
     dry_run: bool = False
 
@@ -97,7 +97,7 @@ def import_file(
     scope: Scope | None = None,
 ) -> ImportResult:
     """Import the messages of a file and return the result. Importing the same file again adds nothing; a later export
-    of the same chats adds new messages and edits changed ones. Invalid rows are listed, valid rows imported.
+    of the same chats adds new messages and edits changed messages. Invalid rows are listed, valid rows imported.
 
     Messages are stored in transactions of 500. To continue an interrupted import, run it again.
 
@@ -115,7 +115,7 @@ def import_file(
         max_bytes: maximum number of bytes of the unpacked file; 2 GiB by default.
         progress: see `Progress`.
         db, settings, scope: None uses those of the process; the scope names persona and server. If its privacy is
-            `separate`, new conversations are private, and those with one person are separate chats.
+            `separate`, new conversations are private; new conversations with one person are separate chats.
 
     Raises:
         TransferError: the whole file is invalid, and nothing was stored; or the database failed, and the error names

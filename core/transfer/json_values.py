@@ -1,4 +1,4 @@
-"""Read JSON of chat files: one value per line, or one document, which is read up to a damaged place."""
+"""Read JSON of chat files: one value per line, or one document. A document is read up to a damaged place."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +11,7 @@ from .shapes import Fault, Read
 MAX_LINE_BYTES = 128 * 1024**2
 """Maximum number of bytes of a line: enough for the longest stored text, 16 MB, with every character escaped."""
 WHOLE_CHARS = 16 * 1024**2
-"""Maximum number of characters of a document that is read whole: its Python values take many times the memory."""
+"""Maximum number of characters of a document that is read whole; its Python values take far more memory."""
 MAX_VALUES = 5_000_000
 """Maximum number of values in a part that is read whole; 8 characters of a text count as one value."""
 _BLANK = "\ufeff\x00 \t\r\n"
@@ -25,7 +25,7 @@ class BadJson(NamedTuple):
 
 
 def read_value(text: str) -> Any:
-    """Parse a JSON text; a `BadJson` if it is invalid."""
+    """Parse a JSON text; return a `BadJson` for an invalid text."""
     if len(text) > WHOLE_CHARS and sum(map(text.count, ",[{")) > MAX_VALUES:
         return BadJson("not usable: it holds too many values")
     try:
@@ -130,7 +130,7 @@ def _walk(path: Path, value: Any) -> Iterator[JsonPart]:
 
 
 class _Bytes:
-    """Text that was read already, followed by the rest of its stream, as the byte file that ijson reads."""
+    """Byte file for ijson: a text that was already read from a stream, followed by the rest of the stream."""
 
     def __init__(self, text: str, stream: TextIO) -> None:
         self._text, self._stream = text, stream

@@ -1,4 +1,4 @@
-"""Import the database of the original application without changing it; rows imported before are skipped."""
+"""Import the database of the original application without changing it; rows that were imported before are skipped."""
 
 import json
 import re
@@ -33,7 +33,7 @@ class OriginalImport:
     duplicates: int = 0
     """Number of rows that were already stored."""
     left_out: int = 0
-    """Number of rows without text, conversation or time, or not allowed by a privacy level."""
+    """Number of rows that lack text, conversation or time, or that a privacy level forbids storing."""
 
 
 def import_original(url: str, *, private: bool | None = None, **options: Unpack[CallOptions]) -> OriginalImport:

@@ -18,7 +18,7 @@ class Room:
     """Id in the export, `chat` or `chat/thread`; the conversation key is `interface/` followed by this id."""
     title: str = ""
     privacy: Privacy = "direct"
-    """direct: one person and the persona; it becomes restricted if several people spoke."""
+    """Privacy of the chat; direct (one person and the persona) becomes restricted if several people spoke."""
     server: str = ""
     character: str = ""
     """Name of the assistant who is the persona, if several assistants speak."""
@@ -44,7 +44,7 @@ class Line:
     at: datetime
     speaker: Speaker | None = None
     id: str = ""
-    """Id in the export; if it is "", an id is made from time and content."""
+    """Id in the export; for "", an id is made from time and content."""
     made_of: str = ""
     """Time as written in the file, from which an id is made, so that the id does not depend on --timezone."""
     is_service: bool = False

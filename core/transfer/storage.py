@@ -31,7 +31,7 @@ from .survey import Plan, build_sender_id, hash_id, is_made_id, make_id, text_di
 
 BATCH = 500
 FACTS = "imported"
-"""Metadata key under which an imported message has its source application, and the digest and edit time of its text."""
+"""Metadata key of an imported message for its source application, and for the digest and edit time of its text."""
 _QUOTE_CHARS = 2000
 
 
@@ -49,11 +49,11 @@ class ChatWriter:
         self._call, self._files, self._reading, self._plan = call, files, reading, plan
         self._reader = call.db.read
         self.privacies: dict[str, Privacy] = {}
-        """By conversation key: the privacy to store; after `mark_private`, `restricted` for all stored as private."""
+        """Privacy to store, by conversation key; `mark_private` sets `restricted` for conversations already private."""
         self._notes: list[tuple[str, Note]] = []
         self._endings: list[tuple[str, Ending]] = []
         self.counts: Counter[str] = Counter()
-        """Number of lines by result: `stored`, `edited`, `service`, `duplicate`, or the reason for leaving them out."""
+        """Number of lines by result: `stored`, `edited`, `service`, `duplicate`, or why lines were left out."""
         self.story: Counter[str] = Counter()
         """Numbers of stored `alternatives`, `recaps`, `scenes` and `running_recaps`."""
         self.instructions = 0

@@ -15,7 +15,7 @@ from .formats import OWN, ChatFiles
 from .shapes import Ending, Fault, Left, Line, Note, Read, Reading, Room
 
 MAX_LISTED = 1000
-"""Maximum number of listed faults, and of listed people; further ones are only counted."""
+"""Maximum number of listed faults, and of listed people; further faults and people are only counted."""
 MAX_ROOMS, MAX_LINES = 100_000, 3_000_000
 """Maximum number of conversations, and of messages, of an import, which keeps all their ids in memory."""
 _EVERY = 500
@@ -52,7 +52,7 @@ def hash_id(program: str, line: Line) -> int:
 
 
 def build_sender_id(speaker_id: str) -> str:
-    """Build the sender id of a speaker other than the persona; it never equals the persona's id `self`."""
+    """Build the sender id of a speaker other than the persona; the id never equals the persona's id `self`."""
     return f"name:{speaker_id}" if speaker_id == PERSONA_SENDER else speaker_id
 
 
@@ -173,7 +173,7 @@ class Plan:
         return self.conversation or self.keys.get((program, room_id)) or f"{self.interface_of(program)}/{room_id}"
 
     def id_of(self, line: Line, message_id: str) -> str:
-        """Return the id under which a message is stored; if several chats become one, with its chat's id in front."""
+        """Return the id under which a message is stored; if several chats become one, the chat's id precedes it."""
         is_one = self.conversation is not None and len(self.survey.rooms) > 1 and not (line.row and line.id)
         return f"{line.room.id}:{message_id}" if is_one else message_id
 

@@ -42,7 +42,7 @@ OWN = ("records", "sillytavern")
 """Formats whose conversation keys begin with `import`, since their files name no source application."""
 
 _ONE_CHAT_A_FILE = (*OWN, "whatsapp")
-"""Formats with one chat per file, where the other files are still imported if one file is invalid."""
+"""Formats with one chat per file; if a file is invalid, the other files are still imported."""
 _LOOKED_AT = 40
 _LINES = 100
 """Maximum number of lines that are read to recognise a file with one JSON value per line."""
@@ -124,7 +124,7 @@ def _slack_members(export: Export) -> set[Member]:
 
 
 def _kind(member: Member, broken: list[Fault]) -> str:
-    """Return the name of the application that wrote a file, or "" if unknown; append read errors to `broken`."""
+    """Return the name of the application that wrote a file, "" if unknown; append read errors to `broken`."""
     with member.guarded(broken) as text:
         begins = text.read(_TEXT_CHARS)
     head = begins.lstrip("\ufeff \t\r\n\x00")
@@ -163,7 +163,7 @@ _MARKS: dict[str, tuple[declared.Paths, ...]] = {
                  ("date", "type", "actor_id")),
     "slack": (("ts", "user"), ("ts", "bot_id"), ("ts", "subtype"), ("ts", "text")),
 }  # fmt: skip
-"""Field paths of each source application: a value that has all paths of one group was written by it."""
+"""Groups of field paths by application: a value with all paths of one group was written by that application."""
 
 
 def _kind_of_part(part: JsonPart | Fault) -> str:

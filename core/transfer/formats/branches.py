@@ -42,10 +42,10 @@ class Shown(NamedTuple):
 
 
 def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> list[Shown]:
-    """Return the messages from the first to `current` (if unknown, to the last in the file), each with a time.
+    """Return the messages from the first to `current`, each with a time; an unknown `current` means the last message.
 
-    A message of another branch becomes a version of the shown message with its role at its depth; without such a
-    message, of the nearest shown message above with its role.
+    A message of another branch becomes a version of the shown message at the same depth if that has the same role,
+    else of the nearest shown message above that has the same role.
     """
     by_id = {node.id: node for node in nodes}
     path = _walk(by_id, current if current in by_id else next(reversed(by_id), ""))
@@ -88,7 +88,7 @@ def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
 
 
 def _settle(shown: list[Node], begun: datetime | None, fallback: datetime) -> Iterator[datetime]:
-    """Yield a time for each message, never earlier than the previous message's time."""
+    """Yield a time for each message, never before the previous message's time; `fallback` if no time is known."""
     first = next((node.at for node in shown if node.at is not None), None)
     moments = [moment for moment in (begun, first) if moment is not None]
     now = (shown[0].at if shown else None) or min(moments, default=fallback)
@@ -103,7 +103,7 @@ Conversation = Callable[[str, Mapping[str, Any], Member, Reading], Iterator[Read
 
 
 def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one: Conversation) -> Iterator[Read]:
-    """Call `one` for each conversation and yield its results. A file is a list of conversations, or one with `keys`."""
+    """Call `one` for each conversation and yield the results. A file is a list, or one conversation with `keys`."""
     for member in members:
         single: dict[str, Any] = {}
         messages: list[Any] = []
@@ -255,7 +255,7 @@ def _chatgpt_words(message: Mapping[str, Any]) -> str:
 
 
 def _chatgpt_files(message: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the names of a message's attached files; without names, the ids of its pictures."""
+    """Return the names of a message's attached files; if there are no names, the ids of its pictures."""
     names = [text_at(each, "name", "id") for each in list_at(dict_at(message, "metadata"), "attachments")]
     parts = list_at(dict_at(message, "content"), "parts")
     names = list(filter(None, names)) or [text_at(part, "asset_pointer") for part in parts]
@@ -317,7 +317,7 @@ _OF_CLAUDE = frozenset({"chat_messages", "conversations_memory", "project_memori
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<marked>[^\n]+)\Z|\*\*(?P<bold>[^*\n]{1,120})\*\*:?\Z")
 _PIECE_CHARS = 4000
 _THOUGHTS = 100
-"""Maximum number of blocks of one message whose thoughts are removed from the message's plain text."""
+"""Maximum number of thought blocks that are removed from a message's plain text."""
 
 _UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current device yet\.\s*```")
 """Placeholder of a tool's work in the plain text of a message."""
@@ -386,7 +386,7 @@ def _claude_node(project: str, message: Mapping[str, Any], before: str, missing:
 
 
 def _claude_words(message: Mapping[str, Any]) -> str:
-    """Return the text of a message: of its blocks, else its plain text without thoughts, else of its attachments."""
+    """Return a message's text: that of its blocks, else its plain text without thoughts, else its attachments' text."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content]
     shown = [block for block in blocks if isinstance(block, str) or text_at(block, "type") in ("text", "")]

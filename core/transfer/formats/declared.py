@@ -48,7 +48,7 @@ class Format:
 
     title: str
     marks: tuple[Paths, ...]
-    """Groups of paths: a chat with all paths of one group has this format. A list is judged by its first element."""
+    """Groups of paths: a chat with all paths of any group has this format; a list of chats, if its first chat has."""
     chats: Paths = ()
     """Paths of the list of chats; empty if the document itself is a chat or a list of chats."""
     messages: Paths = ("messages",)
@@ -67,7 +67,7 @@ class Format:
     reactions: Paths = ()
     files: Paths = ()
     left: Mapping[str, str] = field(default_factory=dict)
-    """Reasons for leaving out messages, by the name of the field that is true in such messages."""
+    """Reasons by field name: a message in which the field is true is left out for this reason."""
     named_after: Literal["file", "folder", "both"] = "both"
     """Part of the file's path that becomes the id of a chat without id and name."""
     newest_first: bool = False

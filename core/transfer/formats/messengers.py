@@ -62,7 +62,7 @@ class _Messenger:
 
 
 def _join_boxes(boxes: Sequence[Any], names: Sequence[str], field: tuple[str, str], fallback: str = "") -> str:
-    """Join the texts of the boxes (embeds, attachments) in a bot's message: fields `names`, or if blank `fallback`."""
+    """Join the texts of a bot's boxes: fields `names`, and pairs such as name and value (`field`); else `fallback`."""
     texts = []
     for box in boxes:
         shown = [*(text_at(box, name) for name in names), _join_blocks(list_at(box, "blocks"))]
@@ -243,7 +243,7 @@ def _join_blocks(blocks: Sequence[Any]) -> str:
 
 
 def _block_words(block: Any, levels: int) -> str:
-    """Convert a Slack block or element to text in Slack's markup."""
+    """Convert a Slack block or element to text in Slack's markup; parts deeper than `levels` are left out."""
     if not isinstance(block, Mapping) or levels == 0:
         return ""
     kind, text, url = text_at(block, "type"), block.get("text"), text_at(block, "url")

@@ -33,7 +33,7 @@ MAX_ITEMS = 50_000
 MAX_DEPTH = 20
 """Deepest nesting of lists and objects in a file, including the outermost."""
 MAX_VALUES = 3_000_000
-"""Maximum number of values in a file. They take many times the file's bytes; 50,000 items have half as many."""
+"""Maximum number of values in a file. In memory they take many times its bytes; 50,000 items have half as many."""
 
 _SHAPES = (
     "It must hold {items: [...]}, as JSON or YAML, or one item a line; or be a World Info file, a character book, an "
@@ -46,7 +46,7 @@ _DATE = (
     r"(?=\[?(?:(?P<iso>\d{4}-\d\d-\d\d)|(?P<day>\d\d?)\.(?P<month>\d\d?)\.(?P<year>\d{4}))(?!\w|,?\s*+\d\d?[:.]\d\d))"
     r"(?:\[[\d.-]++\]\s*+-?+|[\d.-]++\s*+(?::|[-–](?!\s*+\d)))?+\s*+"
 )
-"""Date before an entry. A date with a time of day does not match: it begins a line of a chat or a log."""
+"""Date before an entry. A date with a time of day does not match, since chats and logs have such dates."""
 _ENTRY = re.compile(rf"\s*+(?:[-*•]\s|\d{{1,4}}[.)]\s)?\s*+(?:{_DATE})?(?P<text>\S.*)")
 _IS_ENTRY = re.compile(rf"\s*+(?:(?:[-*•]|\d{{1,4}}[.)])\s++\S|{_DATE}[\d.-]*+[-–:\s]*+\S|(?:The user|User) \S)")
 _IS_YAML = re.compile(
@@ -65,7 +65,7 @@ class Row(NamedTuple):
     """Text, or object with the field names of an export; None for a rejected row."""
     reason: str = ""
     character: str | None = None
-    """Name that replaces {{char}} in an entry of a book; blank for the persona's name, None for other rows."""
+    """Name that replaces {{char}} in an entry of a book; blank for the persona's name, None for rows of other files."""
 
 
 class Items(NamedTuple):
@@ -197,7 +197,7 @@ def _read_item(number: int, value: Any) -> Row:
 
 
 def _uid(value: Any, missing: str | int | None = None) -> str | int | None:
-    """Return `value` as an id, with a text cut to 64 characters; `missing` if it is neither text nor number."""
+    """Return `value` as an id, a text cut to 64 characters; `missing` if `value` is neither text nor number."""
     if isinstance(value, str):
         return clean(value)[:64]
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else missing

@@ -30,7 +30,7 @@ _OWNERS = {
     "conversation": "conversation", "conversation_key": "conversation", "history_uid": "conversation",
     "participant": "participant", "participant_key": "participant",
 }  # fmt: skip
-"""Fields that name the owner of an item, and the field of the scope that replaces each."""
+"""Fields of a file that name an item's owner, and the scope's field that is used in place of each."""
 _NOT_READ = frozenset({
     *_OWNERS, "id", "audience_id", "audience", "superseded_by", "archived_at", "created_at", "updated_at", "scope",
     "quarantined",
@@ -160,7 +160,7 @@ class ItemWriter:
 
 
 def read_item(value: Any, scope: Scope, kind: str, *, now: datetime, session_ttl_seconds: int) -> NewMemory | None:
-    """Convert a file's value to a memory, None if its text is blank; errors quote nothing of the value."""
+    """Convert a value from a file to a memory; None for a blank text. Errors quote nothing of the value."""
     given = {"text": value} if isinstance(value, str) else value
     if not isinstance(given, dict):
         raise MessageError.of_type("the item", given, "a text or an object")
@@ -191,12 +191,12 @@ def read_item(value: Any, scope: Scope, kind: str, *, now: datetime, session_ttl
 
 
 def read_kind(value: Any) -> str:
-    """Check a memory kind and return it; a blank value becomes "", the kind of memories captured from chat."""
+    """Check and return a memory kind; a blank `value` becomes "", the kind of memories captured from chat."""
     return "" if isinstance(value, str) and not value.strip() else kind_of(value)
 
 
 def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
-    """Return a note if the file's item has another owner than the call's scope; else ""."""
+    """Return a note if an item of the file has another owner than the scope; else ""."""
     named = (owner for name, owner in _OWNERS.items() if given.get(name) not in (None, "", getattr(scope, owner)))
     others = dict.fromkeys(named)
     return f"items of another {' and '.join(others)}: they are those of the call" if others else ""

@@ -238,6 +238,6 @@ def _new(version: Version, indexes: Sequence[int]) -> dict[str, Any]:
 
 
 def _in_file(index: int, indexes: Sequence[int]) -> int:
-    """Return the file position of the message with this index; indexes after the last message are counted on."""
+    """Return the file position of the message with this index; past the last message, each index adds one position."""
     at = min(index, len(indexes) - 1)
     return index if at < 0 else indexes[at] + index - at

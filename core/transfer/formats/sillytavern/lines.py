@@ -1,7 +1,7 @@
 """Split a line of a SillyTavern chat into column values and the remaining fields, and build the line again.
 
 The kept line has null in place of each value that is stored in a column (text, alternatives, data of the recap
-extension), so editing or forgetting leaves no trace of the value in it. For an unchanged message these nulls are filled
+extension), so editing or forgetting a value leaves no copy here. For an unchanged message these nulls are filled
 again. If the digest shows that the message was changed, all stored values are written.
 """
 
@@ -33,7 +33,7 @@ KEPT_DEPTH = 100
 
 _LONE = re.compile("[\ud800-\udfff]")
 COMMENT = "comment"
-"""`extra.type` of an author's note (`/comment`), which SillyTavern sends to no model as long as it is hidden."""
+"""`extra.type` of an author's note (`/comment`), which SillyTavern sends to no model while the note is hidden."""
 _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", COMMENT: "system"}
 """Roles of messages without a participant, by `extra.type`."""
 _PROGRAM = ("System", "SillyTavern System")
@@ -41,7 +41,7 @@ _PROGRAM = ("System", "SillyTavern System")
 
 
 def digest(text: str, hidden: bool, excluded: bool, beside: Beside) -> str:
-    """Return a hash of those parts of a message that a SillyTavern file holds too: text, flags, recaps, versions."""
+    """Return a hash of the parts of a message that a SillyTavern file can hold: text, flags, recaps, versions."""
     versions = [
         (each.number, each.text, each.is_current, None if each.is_current else _recap_values(each.recap))
         for each in beside.alternatives
@@ -86,7 +86,7 @@ def without_thoughts(text: str, line: Mapping[str, Any]) -> str:
 
 
 def split_line(value: Mapping[str, Any], text: str) -> tuple[Beside, bool, dict[str, Any]]:
-    """Split a line into (recap, scene and alternatives; whether it is excluded; the remaining fields of the line)."""
+    """Split a line into (recap, scene and alternatives; whether the message is excluded; the line's other fields)."""
     line = dict(value)
     line["mes"] = _left(value.get("mes"), text)
     extra, data = _take_data(value.get("extra"), _KEYS)
@@ -135,7 +135,7 @@ def _text(swipe: Any, line: Mapping[str, Any]) -> str | None:
 
 
 def _find_current(chosen: Any, texts: list[str | None], text: str) -> int | None:
-    """Return the number of the current alternative: the `chosen` one, else the first with this text, else None."""
+    """Return the number of the current alternative: the `chosen` one, else the first that has the `text`, else None."""
     if isinstance(chosen, int) and not isinstance(chosen, bool) and 0 <= chosen < len(texts):
         return chosen if texts[chosen] is not None else None
     return texts.index(text) if text in texts else None
@@ -231,7 +231,7 @@ def _namespace(extra: Any) -> str | None:
 
 
 def _take_data(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
-    """Return (a copy of `extra` with null at these keys, their values); keys with invalid values stay."""
+    """Return (a copy of `extra` with null at these keys, their values); invalid values stay in the copy."""
     name = _namespace(extra)
     if name is None:
         return extra, {}
@@ -266,7 +266,7 @@ def _read(key: str, value: Any) -> Any:
 
 
 def _put_data(extra: Any, values: Mapping[str, Any], add: bool) -> Any:
-    """Fill the nulls of `extra` from `values`; with `add`, also set other values that are not None."""
+    """Fill the nulls of `extra` from `values`; with `add`, also set all values that are not None."""
     name = _namespace(extra)
     fields = dict(extra[name]) if name else {}
     for key in _KEYS:
