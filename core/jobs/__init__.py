@@ -125,9 +125,9 @@ def run_pending(limit: int | None = None, *, model: Any = None, **options: Unpac
 
 
 def cancel(ids: Iterable[int], **options: Unpack[CallOptions]) -> int:
-    """Cancel queued and running operations and return their number; a running one stores no result.
+    """Cancel queued and running operations and return their number; a cancelled operation stores no result.
 
-    Unknown ids, and those of other personas or ended operations, are ignored.
+    Unknown ids, and ids of ended operations or of other personas, are ignored.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import cancel, enqueue_operation

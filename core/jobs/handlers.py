@@ -49,7 +49,7 @@ HANDLERS: dict[str, str | Handler] = {
     EMBED: f"{_PACKAGE}.semantic.handlers:embed",
 }
 ASKING = frozenset(HANDLERS) - {EMBED}
-"""Types of this package whose handlers ask a model if there is one."""
+"""Types of this package whose handlers ask a model, if a model is set."""
 AFTER = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summary"}
 """Functions by type that run after the effect is stored, and write outside the database."""
 FOLLOW_SETTINGS = f"{_PACKAGE}.stories.refresh:follow_settings"

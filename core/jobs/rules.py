@@ -40,7 +40,7 @@ def name_of(number: int) -> OperationPriority:
 
 
 def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
-    """Return the pause after failed try number `tries`: 10 s, doubled up to 300 s, or up to 1 h if the server asks."""
+    """Return the seconds to wait after failed try number `tries`: 10 to 300; more if the server asks, up to 3600."""
     doublings = min(max(tries, 1) - 1, 10)  # a large number of tries would make a power with thousands of digits
     wait: float = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
     return max(wait, min(asked_seconds, MOST_ASKED_SECONDS))
@@ -93,7 +93,7 @@ class Turns(NamedTuple):
 
 
 def choose_turns(waiting: Sequence[Waiting], states: Mapping[int, str]) -> Turns:
-    """Return which operations may begin, by priority and age, and which must fail; `states` are the dependencies'."""
+    """Return which operations may begin, by priority and age, and which must fail; `states`: of dependencies."""
     ready: list[Waiting] = []
     failed: list[tuple[int, int]] = []
     lost: list[int] = []

@@ -48,7 +48,7 @@ def enqueue(
     depends_on: Sequence[int] = (),
     once: bool = False,
 ) -> int | None:
-    """Insert an operation within a transaction and return its id; with `once`, None if an equal one is waiting."""
+    """Insert an operation within a transaction and return its id; None with `once` if an equal operation waits."""
     if once:
         hold_conversation(connection, persona, conversation)
         values = {"persona": persona, "conversation": conversation, "type": type}
@@ -158,7 +158,7 @@ _STORED_AS: dict[str, tuple[Any, ...]] = {"in_progress": (IS_RUNNING,), "pending
 
 
 def read_operations(db: Database, persona: str, states: Sequence[str], most: int) -> list[ListedOperation]:
-    """Return the operations in these states: open operations in order of execution, ended operations newest first."""
+    """Return up to `most` operations: open operations in order of execution, ended operations newest first."""
     listed = (column for column in _J if column.name != "payload")
     chosen = select(*listed).where(_J.persona_id == persona).limit(most)
     now = {"now": db.clock()}

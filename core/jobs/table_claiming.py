@@ -85,7 +85,7 @@ def begin(
     payload: Mapping[str, Any],
     lease_seconds: float,
 ) -> Claim | None:
-    """Claim a waiting or new operation of type `kind` and set its payload; None while a type in `alone` is running."""
+    """Claim a waiting or new operation of type `kind` and set its payload; None while one of the types `alone` runs."""
     mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
     now = {"now": db.clock()}
     running = select(_J.id).where(_J.persona_id == persona, IS_RUNNING, _J.type.in_(alone))

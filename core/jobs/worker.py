@@ -92,7 +92,7 @@ class Worker:
 
         Raises:
             ConfigError: the address of the model's server is wrong; nothing is run.
-            StoreError: the database failed, with `once`; without it the worker logs the error and tries again.
+            StoreError: the database failed, and `once` is set; else the worker logs the error and tries again.
         """
         begun = 0
         next_look = 0.0
@@ -245,7 +245,7 @@ def run_operation(
 
 @contextmanager
 def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[None]:
-    """While the block runs, a thread renews the claim three times per `lease_seconds`."""
+    """Renew the claim in a thread, three times per `lease_seconds`, while the block runs."""
     done = threading.Event()
 
     def renew() -> None:

@@ -33,19 +33,19 @@ class Completes(Protocol):
 
     @property
     def complete(self) -> Callable[..., Any]:
-        """Return the function to call with the messages and with those options that its signature accepts."""
+        """Return the model function; callers pass the messages and only the options in its signature."""
 
 
 Model: TypeAlias = Completes | Callable[..., Any] | MeteredModel
-"""An object with a method `complete`, or a function; both take the list of `{role, content}`, sync or async. An object
-that has both is called by `complete`."""
+"""An object with a method `complete`, or a function; each takes the list of `{role, content}` and may be async. If a
+function has a method `complete` too, the method is called."""
 
 
 def resolve(model: Model | None, settings: Settings, db: Database | None = None) -> Model | None:
     """Return the model to ask: `model`, else the model of `configure`, else the server of LLM_BASE_URL.
 
-    With a database, calls are counted. The server's model is LLM_MODEL, else that of the latest proxied chat; if
-    neither is known, the result is None.
+    With a database, calls are counted. The server's model is LLM_MODEL, else the model of the latest proxied chat;
+    None is returned if neither is known.
     """
     given = model if model is not None else defaults.process.model
     if isinstance(given, MeteredModel):
@@ -74,7 +74,7 @@ def _warn_unnamed() -> None:
 
 
 def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings, **options: Any) -> str:
-    """Return the model's answer, which is not blank; raise ModelError on failure."""
+    """Ask the model and return its answer, which is never blank; raise ModelError on failure."""
     metered = model if isinstance(model, MeteredModel) else None
     own: Any = metered.model if metered else model
     if metered:

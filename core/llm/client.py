@@ -100,7 +100,7 @@ def _post(url: str, body: bytes, api_key: str, timeout_seconds: float) -> tuple[
 
 
 def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BASE_URL", without: str = "") -> str:
-    """Build the URL of an endpoint of `base_url`; raise ConfigError for an invalid URL, or without the extra `llm`."""
+    """Build the URL of `endpoint` at `base_url`; raise ConfigError for an invalid URL, or without the extra `llm`."""
     base, otherwise = base_url.strip(), without or "remove it to work without a model"
     parts, usable = urlsplit(""), False
     with suppress(ValueError):
@@ -189,7 +189,7 @@ atexit.register(close)
 
 
 def call_timed(function: Callable[..., Any], first: str, arguments: Mapping[str, Any], timeout_seconds: float) -> Any:
-    """Call a function with `first` and other arguments it accepts; raise TimeoutError after `timeout_seconds`."""
+    """Call a function with the argument named `first` and others it accepts; raise TimeoutError when time is up."""
     keywords = accepted_keywords(function, arguments)
     positional = () if first in keywords else (arguments[first],)
     answers: list[Any] = []

@@ -64,7 +64,7 @@ def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
 
 
 def check(embedder: Any) -> str:
-    """Return an embedder's name; raise ConfigError if it is the server of EMBEDDER and its URL is invalid."""
+    """Return an embedder's name; raise ConfigError if its URL, from EMBEDDER, is invalid."""
     if isinstance(embedder, EndpointEmbedder):
         embedder.check()
     return str(embedder.name)

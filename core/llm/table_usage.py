@@ -32,7 +32,7 @@ class ModelUsage(NamedTuple):
     model: str
     calls: int
     characters: int
-    """Characters of questions and answers."""
+    """Number of characters of questions and answers."""
 
 
 @dataclass(frozen=True, slots=True)

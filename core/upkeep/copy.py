@@ -50,7 +50,7 @@ class Copied:
     rows: Mapping[str, int]
     """Number of rows per table; number and content are equal in source and target."""
     repaired: int
-    """Number of unreadable values in the source, which were stored as they are repaired for prompts."""
+    """Number of unreadable values in the source; the copy has the repaired values that prompts would show."""
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class Digest:
 
 
 def copy_database(source: str, target: str, *, tokens: bool, seconds: float, progress: Progress | None) -> Copied:
-    """See `db.copy_database`, which sets the time limit of a call in `seconds`."""
+    """Copy a database as `db.copy_database` does; `seconds` is the time limit of each database call."""
     with (
         closing(Database(find_source(source), timeout_seconds=seconds)) as old,
         closing(Database(target, timeout_seconds=seconds)) as new,

@@ -133,7 +133,7 @@ def _refusal(finding: Finding) -> StoreError:
 
 
 def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> list[str]:
-    """Return this package's table names that another program uses. Read `found` before `versions`."""
+    """Return this package's table names that another program uses; callers must read `found` before `versions`."""
     if find_version(versions):
         return []
     names = [name for name in TABLES if name in found]
