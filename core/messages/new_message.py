@@ -52,7 +52,7 @@ class NewMessage:
     instructions: tuple[Instruction, ...] = ()
     """Standing instructions in the text, which are stored with the message."""
     beside: Any = None
-    """Further data of the message from an imported file; only the function that stores it knows the type."""
+    """Further data of the message from an imported file; only the function that stores the data knows its type."""
     folded: str = field(init=False, repr=False)
     digest: bytes = field(init=False, repr=False)
     notes: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class NewMessage:
 
     @property
     def quoted(self) -> str | None:
-        """Key of the person whose message this one quotes, "" if the person is unknown; None if it quotes nobody."""
+        """Key of the person whom this message quotes; "" for an unknown person, None if the message quotes nobody."""
         reply, interface = read_reply(self.metadata), split_key(self.conversation)[0]
         if reply is None or reply.is_persona or not (reply.name or reply.text):
             return None
@@ -145,7 +145,7 @@ def _participant(scope: Scope, conversation: str, sender: str, role: Role, name:
 
 
 def read_instructions(call: Call, message: NewMessage | Line) -> tuple[Instruction, ...]:
-    """Return the standing instructions in a message; if it is said to another person, only those on health and diet."""
+    """Return the standing instructions in a message; if it addresses another person, only those on health and diet."""
     stated = standing.read_instructions(message.text, call.settings, role=message.role, excluded=message.excluded)
     is_for_other = bool(stated) and _is_for_other(call, message)
     return tuple(each for each in stated if not is_for_other or each.topics & {"diet", "pregnancy", MEDICAL})

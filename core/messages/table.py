@@ -40,7 +40,7 @@ _C = chat_history_cache.c
 
 
 def build_scope(scope: Scope, conversation: str, privacy: Privacy | None = None) -> Scope:
-    """Return the scope in which a message is stored: the given one, with the message's conversation."""
+    """Return the scope in which a message is stored: `scope` with the message's conversation."""
     said = scope.privacy if scope.conversation in (None, conversation) else None
     return replace(scope, conversation=conversation, privacy=privacy or said)
 
@@ -59,7 +59,7 @@ def insert_message(
     """Store a message, or return why it is not stored: `duplicate`, with the id of the stored copy, or `privacy`.
 
     Args:
-        is_answer: whether the same call has just stored the message it answers; then a repeated text is stored too.
+        is_answer: whether the call has just stored the answered message; then a repeated text is stored too.
     """
     tried: list[int] = []
 
@@ -97,7 +97,7 @@ def insert_message(
 def _hold_place(
     connection: Connection, db: Database, scope: Scope, message: NewMessage, privacy_default: str, *, is_new: bool
 ) -> table_conversations.AudienceRow | WriteResult:
-    """Lock the conversation and store the speaker's name; return the message's audience, or why it cannot be stored."""
+    """Lock the conversation and store the speaker's name; return the audience, or why the message is not stored."""
     persona, key, person = scope.persona, message.conversation, message.participant or message.triggered_by
     sender = person or ("" if message.is_of_somebody else None)
     names = {"title": message.title, "server_name": message.server_name if scope.server else ""}
@@ -159,7 +159,7 @@ def _facts(family: str) -> CompiledStatement:
 
 
 def is_private(message: NewMessage, levels: Mapping[str, table_participants.Known], default: str) -> bool:
-    """Return whether the speaker or the person answered has privacy level `full`, which forbids storing the message."""
+    """Return whether the speaker or the answered person has privacy level `full`, which forbids storing the message."""
     if any(known.level == "full" for known in levels.values()):
         return True
     return message.is_of_somebody and message.participant is None and default == "full"
@@ -172,7 +172,7 @@ def write_rows(
     ready: Sequence[tuple[int, NewMessage, table_conversations.AudienceRow]],
     privacy_default: str,
 ) -> None:
-    """Insert messages with index entries; queue those older than the last consolidated message for consolidation."""
+    """Insert messages with index entries; queue consolidation for messages older than the last consolidated message."""
     quoted = {row_id: who for row_id, message, _ in ready if (who := message.quoted) is not None}
     people = table_participants.known(connection, persona, quoted.values(), privacy_default) if quoted else {}
     made = [_row(persona, *each) | _note_turn(db, persona, each[1]) for each in ready]
@@ -191,7 +191,7 @@ def write_rows(
 
 
 def _note_turn(db: Database, persona: str, message: NewMessage) -> dict[str, Any]:
-    """Return columns that record the rows in an answer's prompt; `hidden` is set if such a row was forgotten."""
+    """Return columns that record the rows in an answer's prompt; `hidden` is set if one of the rows was forgotten."""
     turn = shown_texts.find_turn(db, persona, message.conversation, message.at) if message.is_persona else None
     if turn is not None and turn.is_withdrawn:
         return {"made_with": None, "hidden": WITHDRAWN, "excluded": 1}

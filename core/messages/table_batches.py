@@ -104,7 +104,7 @@ def _insert_part(
 def _hold_conversation(
     connection: Connection, db: Database, scope: Scope, by_id: Mapping[int, NewMessage], results: dict[int, WriteResult]
 ) -> list[Ready]:
-    """Lock a conversation and return the messages to store; put the results of all others into `results`."""
+    """Lock a conversation and return the messages to store; put the results of all other messages into `results`."""
     batch, persona, key = list(by_id.values()), scope.persona, scope.conversation or ""
     said = [message for message in batch if message.is_of_somebody]
     sender = next((message.participant for message in said if message.participant), "" if said else None)
@@ -148,7 +148,7 @@ class Seen:
         self._keep((message.digest, *message.sender), microseconds(message.at), row_id, message.message_id)
 
     def double_of(self, message: NewMessage) -> int | None:
-        """Return the newest message that this one repeats: by id, or if one has no id, by sender, text and time."""
+        """Return the row id of the newest equal message: equal ids, or if an id is missing, sender, text and time."""
         if message.message_id is not None and message.message_id in self._ids:
             return self._ids[message.message_id]
         at = microseconds(message.at)

@@ -21,7 +21,7 @@ class MessagePosition(NamedTuple):
     at: datetime
     row_id: int
     hidden: bool | None = None
-    """Whether a scene hides the message; None if it was saved hidden, or withdrawn."""
+    """Whether a scene hides the message; None for a message that was saved hidden, or withdrawn."""
 
 
 def read_breaks(read: Reader, persona: str, conversation: str, newest: int | None = None) -> list[MessagePosition]:
@@ -49,7 +49,7 @@ def _after(place: MessagePosition) -> Any:
 
 
 def is_misplaced(read: Reader, persona: str, conversation: str, last_hidden: MessagePosition | None) -> bool:
-    """Return whether any message up to `last_hidden` is shown, or any later message is hidden by scenes."""
+    """Return whether a message up to `last_hidden` is shown, or a later message is hidden by scenes."""
     wrong: Any = _C.hidden == BY_SCENES
     if last_hidden is not None:
         wrong = or_(and_(_C.hidden == SHOWN, _up_to(last_hidden)), and_(wrong, _after(last_hidden)))

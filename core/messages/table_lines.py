@@ -71,12 +71,12 @@ def read_lines(read: Reader, persona: str, rows: Collection[int], *, with_text: 
 
 
 def find_facts(read: Reader, persona: str, row_id: int) -> Line | None:
-    """Return the message with this row id, but without its text; None if it is not stored."""
+    """Return the message with this row id, but without its text; None if no message has this row id."""
     return next(iter(read_lines(read, persona, [row_id], with_text=False)), None)
 
 
 def hold_line(connection: Connection, persona: str, row_id: int) -> Line | None:
-    """Lock the message with this row id until the transaction ends, and return it; None if it is not stored."""
+    """Lock the message with this row id until the transaction ends, and return it; None if no message has it."""
     row = connection.execute(_LINES_OF.with_for_update(), {"persona": persona, "ids": [row_id]}).first()
     return None if row is None else build_line(row)
 
@@ -112,7 +112,7 @@ def find_message(db: Database, persona: str, conversation: str, message_id: str)
 
 
 def find_message_or_row(db: Database, persona: str, conversation: str, named: str) -> Line | None:
-    """Return the conversation's message whose platform id, or else whose row id, is `named`; None without one."""
+    """Return the conversation's message whose platform id, else row id, is `named`; None if no message has this id."""
     line, number = find_message(db, persona, conversation, named), find_id(named)
     if line is None and number is not None:
         line = find_facts(db.read, persona, number)
@@ -175,7 +175,7 @@ def read_newest(
     local: bool = False,
     withdrawn: bool = False,
 ) -> list[Line]:
-    """Return the newest visible messages, oldest first; `level` includes the threads of `conversation`."""
+    """Return the newest messages, oldest first; `level` adds threads, `local` messages of local_only chats."""
     room = plain_key(conversation or "")
     values = {"persona": persona, "conversation": conversation, "low": f"{room}/", "high": f"{room}0"}
     where = _where(level and conversation is not None, conversation is None, local, withdrawn)
@@ -190,7 +190,7 @@ def read_newest(
 
 
 def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Any:
-    """Return the counts of visible messages and of their conversations, and the oldest and the newest time."""
+    """Return the number of visible messages, the number of their conversations, and the oldest and newest time."""
     columns = (func.count(), func.count(_C.interface_path.distinct()), func.min(_C.timestamp), func.max(_C.timestamp))
     chosen = select(*columns).where(*_where(False, True, local))
     return db.read(chosen, {"persona": persona, "audiences": list(audiences)}, source="chat_history_cache")[0]
@@ -199,7 +199,7 @@ def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: b
 def read_pages(
     read: Reader, persona: str, conversation: str, audiences: Collection[int], *, with_text: bool = True
 ) -> Iterator[list[Line]]:
-    """Yield all messages of a conversation in pages, oldest first; hidden and excluded messages are included."""
+    """Yield a conversation's messages in `audiences` in pages, oldest first, including hidden and excluded messages."""
     here = (_C.persona_id == persona, _C.interface_path == conversation, _C.audience_id.in_(sorted(audiences)))
     chosen = select(*(LINE if with_text else FACTS)).where(*here).order_by(_C.timestamp, _C.id).limit(PAGE)
     page = [build_line(row) for row in read(chosen, {})]
@@ -221,11 +221,11 @@ def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]
 
 
 def is_open(connection: Connection, persona: str, line: Line, default: str) -> bool:
-    """Return whether the current privacy levels allow a recap of a message."""
+    """Return whether privacy levels allow a recap of a message; `default` is the level of people without a level."""
     return bool(table_participants.keep_allowed(connection, persona, [line], default))
 
 
 def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> bool:
-    """Return whether all these messages that have a row id are still stored, with the same texts."""
+    """Return whether all messages of `lines` that have a row id are still stored with the same texts."""
     texts = {line.row_id: line.text for line in lines if line.row_id}
     return read_texts(connection.execute, persona, texts) == texts

@@ -95,7 +95,7 @@ def read_included(read: Reader, persona: str, conversation: str) -> dict[int, st
 
 class IncludedRecap(NamedTuple):
     id: int
-    """Row id of its message."""
+    """Row id of the recap's message."""
     memory: str
     digest: Any
     at: datetime | None
@@ -143,7 +143,7 @@ def update_recap(
 
 
 def move_recap(connection: Connection, persona: str, row_id: int, source: int, target: int) -> None:
-    """Move a recap from the alternative `source` to `target`; prompts include it only after a refresh."""
+    """Move a recap from the alternative `source` to `target`; prompts include the recap only after a refresh."""
     here = (_R.persona_id == persona, _R.message_row == row_id)
     connection.execute(delete(message_recaps).where(*here, _R.alternative == target))
     move = update(message_recaps).where(*here, _R.alternative == source)
@@ -161,7 +161,7 @@ def set_include(connection: Connection, persona: str, rows: Collection[int], inc
 
 
 def clear_conversation(connection: Connection, persona: str, conversation: str) -> dict[str, int]:
-    """Delete all recaps of a conversation; return how many messages had each value (`memory`, `include` ...)."""
+    """Delete all recaps of a conversation; return how many messages had each value, such as `memory` or `include`."""
     here = (_R.persona_id == persona, _R.conversation_key == conversation)
     columns = (_R.memory.is_not(None).label("memory"), _R.include.is_not(None).label("include"), _R.edited, _R.data)
     counts: Counter[str] = Counter()
@@ -173,7 +173,7 @@ def clear_conversation(connection: Connection, persona: str, conversation: str) 
 
 
 CHECKED = "auto_scene_break_checked"
-"""Key that marks a message as checked for scene breaks, together with all before it."""
+"""Key that marks a message as checked for scene breaks, together with all earlier messages."""
 
 
 def read_checked(read: Reader, persona: str, conversation: str) -> set[int]:
@@ -192,7 +192,7 @@ class Alternative:
     is_current: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
     recap: Recap | None = None
-    """Recap of the alternative; None if there is no recap, or it was not loaded."""
+    """Recap of the alternative; None if there is no recap, or if the recap was not loaded."""
 
 
 def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alternative]:
@@ -204,7 +204,7 @@ def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alterna
 
 
 def find_alternative(reader: Reader, persona: str, row_id: int, number: int) -> Alternative:
-    """Return the alternative of a message with this number; for another number, ValueError names the existing ones."""
+    """Return a message's alternative `number`; raise ValueError, with the existing numbers, if it does not exist."""
     by_number = {each.number: each for each in read_alternatives(reader, persona, row_id)}
     if number not in by_number:
         numbers = f"0 to {max(by_number)}" if by_number else "none but the message itself"
@@ -243,7 +243,7 @@ _MADE = ("model", "extract")
 
 
 def queue_operations(connection: Connection, db: Database, persona: str, conversation: str, row_id: int) -> None:
-    """Queue the recap of a new message, and a search for scene breaks in the conversation unless one is queued."""
+    """Queue the recap of a new message, and a search for scene breaks unless the conversation has a queued search."""
     place = table_conversations.find(connection, persona, conversation)
     if place is not None and not place.stories_off:
         queue_recap(connection, db, persona, conversation, row_id)
@@ -264,7 +264,7 @@ def read_without_recap(read: Reader, persona: str, conversation: str) -> list[in
 
 
 def mark_changed(connection: Connection, db: Database, persona: str, line: Line, text: str, *, queues: bool) -> None:
-    """Mark an edited message's recap as stale, and queue a new one if an operation made it or `queues` is set."""
+    """Mark an edited message's recap as stale; queue a new recap if an operation made the old or `queues` is set."""
     current = (_A.persona_id == persona, _A.message_row == line.row_id, _A.is_current == 1, _A.text != text)
     connection.execute(update(message_alternatives).where(*current).values(text=text))
     own = (*_match_own(persona, line.row_id), _R.memory.is_not(None))

@@ -22,7 +22,7 @@ class Scene:
     name: str = ""
     visible: bool = True
     recap_index: int | None = None
-    """Number of the current recap version, None without one."""
+    """Number of the current recap version; None for a scene without a recap."""
     recap: str = ""
     provenance: str = ""
 
@@ -55,7 +55,7 @@ def insert_scene(
     connection: Connection, db: Database, persona: str, conversation: str, break_row: int, name: str = "",
     *, visible: bool = True,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Store a scene break in a locked conversation; return `(scene id, whether it is new)`: a message has one."""
+    """Store a scene break in a locked conversation; return `(scene id, whether it is new)`: one per message."""
     there = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row)
     if (known := connection.execute(there).scalar()) is not None:
         return int(known), False

@@ -34,7 +34,7 @@ __all__ = ["TranscriptSaved", "save_transcript"]
 MOST_LINES, LEAST_STORED = 1000, 200
 """Maximum number of lines of a list, and minimum number of stored lines with which it is compared."""
 ANSWER_WITHIN = timedelta(minutes=10)
-"""Time in which a repeated line is taken as waiting for its answer; later it is stored as a new line."""
+"""Time in which a line sent again is the same line, waiting for its answer; later it is stored as a new line."""
 ALONE = "after "
 """Prefix of `before` in `make_message_id` for a line sent alone, followed by the row id of the newest stored line."""
 _ROLES: Mapping[str, rules.LineRole] = {
@@ -64,7 +64,7 @@ def save_transcript(
         messages: `{role, content}` each, oldest first; content is a text. Roles user, assistant and character (with
             a `name`: another character of a group) are lines; other roles and blank texts are skipped. A message's
             `name` is its speaker, if that is not the scope's participant.
-        answer: what the persona answered to the last line; None or blank for nothing.
+        answer: the persona's answer to the last line; None or blank if there is none.
         name, persona_name: names of the speaker and the persona, as history lines show them.
         after: id of the preceding response, if the list holds only new lines (`previous_response_id` of the Responses
             API). The same list after the same id is stored once; the list may be empty if there is an answer.
@@ -92,7 +92,7 @@ def save_transcript(
 
 
 def find_replaced(messages: Sequence[Mapping[str, Any]], **options: Unpack[CallOptions]) -> frozenset[int]:
-    """Return the row ids of stored lines that the list edits, or that it lacks after its last user line."""
+    """Return the row ids of stored lines that the list edits, or lacks although they follow its last user line."""
     call = open_call(**options)
     lines = _read_lines(messages)
     return _Transcript(call, lines).find_replaced() if call.scope.conversation and lines else frozenset()
@@ -200,7 +200,7 @@ class _Transcript:
         )
 
     def _find_cut(self) -> set[int | None]:
-        """Return the indexes of stored lines of abandoned branches: the last stored line of the list follows others."""
+        """Return the indexes of abandoned lines: lines stored between a kept line and the line that it follows."""
         kept = {each for at, each in enumerate(self._matches) if each is not None and at not in self._changed}
         cut, index = set[int | None](), max(kept, default=0) if self._is_named else 0
         while index > 0:
@@ -210,7 +210,7 @@ class _Transcript:
         return cut - kept
 
     def _find_preceding(self, index: int) -> int:
-        """Return the index of the line that a line followed in its list; if unknown, of the stored line above it."""
+        """Return the index of the stored line that line `index` follows; if unknown, of the line stored before it."""
         line, above = self._stored[index], self._stored[index - 1]
         if line.message_id == rules.make_message_id(str(above.row_id), "answer", ""):
             return index - 1
@@ -235,7 +235,7 @@ class _Transcript:
         )
 
     def _find_waiting(self, said: Spoken) -> int | None:
-        """Return the index of a stored line equal to `said` whose answer is missing, though lines follow; or None."""
+        """Return the index of a stored line equal to `said` that has no answer, though other lines follow; or None."""
         for index, (line, following) in enumerate(pairwise(self._stored)):
             is_same = (line.role, line.text) == said and line.at and self._now - line.at < ANSWER_WITHIN
             answer_id = rules.make_message_id(str(line.row_id), "answer", "")
@@ -313,7 +313,7 @@ class _Transcript:
         return line.name if line.name and current and line.name != current else None
 
     def _choose(self, row_id: int, text: str) -> bool:
-        """Make the alternative with this text current; return False if no alternative has this text."""
+        """Make the alternative of `row_id` with this text current; return False if no alternative has this text."""
         for each in stories.list_alternatives(row_id, **self._asking):
             if each["text"] == text:
                 self._alternatives += stories.choose_alternative(row_id, each["number"], **self._asking).stored
@@ -321,7 +321,7 @@ class _Transcript:
         return False
 
     def _is_after_other(self, line: Line, before: str, role: str = "answer", text: str = "") -> bool:
-        """Return whether a line was stored after a line other than `before`, by another chat or request."""
+        """Return whether another chat or request stored the line, so that it follows another line than `before`."""
         others = {f"{prefix}{each.row_id}" for each in self._stored for prefix in ("", ALONE)} - {before}
         return any(line.message_id == rules.make_message_id(other, role, text) for other in others)
 

@@ -62,7 +62,7 @@ def _match_equal(lines: list[Spoken], stored: list[Spoken]) -> Matches:
     counts = Counter(stored)
 
     def rank(matches: Matches) -> tuple[int, int]:
-        """Return the rank of a match: (number of lines without a match, number of matches of repeated lines)."""
+        """Return (number of lines without a match, number of matches of repeated lines); the least is best."""
         return matches.count(None), sum(index is not None and counts[stored[index]] > 1 for index in matches)
 
     return min(piece, unchanged, _match_single(lines, stored), key=rank)
@@ -89,7 +89,7 @@ def _is_certain(lines: list[Spoken], matches: Matches, stored: list[Spoken], is_
     """Return whether equal lines show where the list belongs, so that it may edit a person's line.
 
     They do if the list begins with the first stored line, or if an equal line of a person is stored only once. An
-    answer stored only once is enough if the list is longer than the stored lines; else it may greet in another chat.
+    answer stored only once is enough if the list is longer than the stored lines; else it may be a greeting.
     """
     equal = [lines[at] for at, _ in _list_pairs(matches)]
     said = [line for line in equal if line.role == "user"]
@@ -127,5 +127,5 @@ def _pair_answer(lines: list[Spoken], matches: Matches, stored: list[Spoken], is
 
 
 def make_message_id(before: str, role: str, text: str) -> str:
-    """Return the id of a new line. It depends on the line before it, so two requests store the line once."""
+    """Return the id of a new line, made from the line `before` it, so that two requests store the line once."""
     return ID_PREFIX + hashlib.sha256(f"{before}\x00{role}\x00{text}".encode("utf-8", "replace")).hexdigest()[:40]
