@@ -18,7 +18,7 @@ from .lines import ChatLine, NameLabels, People, is_persona
 from .live import LiveHistory
 
 SAME_MESSAGE = timedelta(seconds=5)
-"""Two messages with equal text and sender, of which one has no id, are one message if less than this apart."""
+"""Two messages with equal text and sender are one message if one has no id and they are less than this apart."""
 _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 Chat = Sequence[HistoryEntry]
@@ -41,12 +41,12 @@ class HistoryLists:
     replaced: list[HistoryEntry] = field(default_factory=list)
     """Stored messages that the new message replaces, which memories do not repeat."""
     full: frozenset[str] = frozenset()
-    """Full sections, for which no older messages are read."""
+    """Names of the lists that are full, so that no older messages are read for them."""
     names: NameLabels = field(default_factory=NameLabels, compare=False)
 
     @property
     def replaced_rows(self) -> set[int]:
-        """Return the row ids of replaced messages, including the message the host names, even if it was not loaded."""
+        """Return the row ids of replaced messages, and of the message to replace, even if it was not loaded."""
         named = None if self.replacing is None else self.replacing.row_id
         return {row for row in (named, *(entry.row_id for entry in self.replaced)) if row is not None}
 
@@ -58,7 +58,7 @@ class HistoryBuilder:
     settings: Settings
     caps: Caps
     may_see: Callable[[str], str]
-    """Returns the reason why messages of a conversation key are left out, such as `private`; "" shows them."""
+    """Returns why the messages of a conversation are left out, such as `private`; "" if they are shown."""
     zone: tzinfo = UTC
     persona: str = ""
     persona_text: str = ""
@@ -124,7 +124,7 @@ class HistoryBuilder:
     def _choose(
         self, section: str, most: int, stored: Chat, live: Sequence[Chat]
     ) -> tuple[list[HistoryEntry], list[LeftOut]]:
-        """Return the newest visible messages, oldest first; if one is both stored and live, the stored copy is kept."""
+        """Return the `most` newest visible lines, oldest first; a message both stored and live is the stored copy."""
 
         is_echo = echo_check(self.message)
 
@@ -182,8 +182,8 @@ def entry_id(entry: HistoryEntry) -> str:
 class SeenMessages:
     """Set of the messages seen so far.
 
-    Two messages of one conversation are the same if their ids are equal. If one lacks an id, sender and text must be
-    equal and the times less than 5 s apart or missing, or their history lines must be equal.
+    Two messages of one conversation are the same if their ids are equal. If an id is missing, they are the same if
+    sender and text are equal and the times less than 5 s apart or missing, or if their history lines are equal.
     """
 
     def __init__(self) -> None:
@@ -265,7 +265,7 @@ def why_not_shown(entry: HistoryEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The message that the incoming one replaces. `takes` returns True for it and for the persona's lines after it."""
+    """The message that the incoming message replaces. `takes` accepts it and the persona's lines after it."""
 
     conversation: str
     message_id: str

@@ -34,7 +34,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "reply": ("reply_to_message", "reply_to"),
     "thread": ("message_thread_id", "thread_id"),
 }
-"""Names that hosts give to each part of a message; the first one with a value is used."""
+"""Names that hosts give to each part of a message; the first name with a value is used."""
 _ATTACHED = (
     "attachments", "media", "images", "image", "photo", "photos", "document", "documents", "audio", "voice", "video",
     "videos", "video_note", "video_notes", "sticker", "animation",
@@ -56,7 +56,7 @@ PERSONA_WORDS = frozenset({"persona", "model", "assistant", "bot", "character", 
 """Values of a role field that mean the persona."""
 _TOOLS = ("tool", "function")
 _PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
-"""Kinds of message that do not name the author."""
+"""Values of a kind field that say nothing about the author."""
 
 
 @lru_cache(maxsize=256)
@@ -71,7 +71,7 @@ def spell(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _names(message: Any, part: str) -> Sequence[str]:
-    """Return the field names that may hold `part`: those that a dict has, or all known names for an object."""
+    """Return the field names that may hold `part`: the names that a dict has, or all known names for an object."""
     names = spell(NAMES[part])
     return [*filter(message.__contains__, names)] if type(message) is dict else names
 
@@ -216,7 +216,7 @@ class IncomingMessage:
         )
 
     def notes_for(self, scope: Scope) -> tuple[str, ...]:
-        """Return the message's notes, and one more if neither message nor scope gives the sender's id."""
+        """Return the message's notes, and another note if neither message nor scope gives the sender's id."""
         has_id = self.sender.id or scope.participant or not self.sender.identity
         return self.notes if has_id or read_role(self.raw) == "persona" else (*self.notes, _NO_ID)
 
@@ -282,7 +282,7 @@ _KNOWN_KEYS = frozenset(spell((*LOOKED_FOR, "interface", "server_name", "is_addr
 
 @lru_cache(maxsize=256)
 def _hint(key: str) -> str:
-    """Return an unknown key with the known name it may mean; cached because keys recur."""
+    """Return an unknown key with the known name it may mean; cached, since keys repeat."""
     meant = find_nearest(key, LOOKED_FOR)
     return f"{key!r} (did you mean {meant!r}?)" if meant else repr(key)
 
@@ -371,7 +371,7 @@ def name_attachments(attachments: Sequence[Any]) -> str:
 
 
 def describe_reply(raw: Any) -> dict[str, Any]:
-    """Return what is known of text, time and sender name of the message replied to; {} if it is no reply."""
+    """Return text, time and sender name, if known, of the message that `raw` replies to; {} if `raw` is no reply."""
     if (reply := read_reply(raw)) is None:
         return {}
     name = known_name(reply.sender.name, reply.sender.username)

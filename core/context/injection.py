@@ -29,7 +29,7 @@ class Injection(TypedDict):
     """Text to insert, blank for none."""
     position: RecapPosition
     depth: int
-    """For in_chat: number of chat messages after the text, the new one included."""
+    """For in_chat: number of chat messages after the text, including the new message."""
     scan: bool
     """Whether the host scans the text for the host's own triggers."""
     role: RecapRole
@@ -99,7 +99,7 @@ def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
         injection: result of `get_running_recap_injection`.
 
     Raises:
-        ValueError: it is no injection, or its position or role is unknown.
+        ValueError: `injection` is no injection, or its position or role is unknown.
 
     >>> made = {"key": KEY, "value": "x", "position": "after_prompt", "depth": 2, "scan": False, "role": "system"}
     >>> to_numbers(made)

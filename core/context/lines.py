@@ -28,7 +28,7 @@ def quoted(text: str) -> str:
 
 
 def mark_lines(text: str) -> str:
-    """Put `> ` before each line of a text, except the first, that could be taken for another speaker's line."""
+    """Put `> ` before each line of a text, from the second, that looks like another speaker's line."""
     if text.isprintable():  # the mark adds no line break
         return text
     first, *more = text.splitlines() or [""]
@@ -36,7 +36,7 @@ def mark_lines(text: str) -> str:
 
 
 def mark_opening(text: str) -> str:
-    """Put `> ` before a text whose beginning could be taken for a line of another speaker."""
+    """Put `> ` before a text that begins like another speaker's line."""
     return f"> {text}" if _SPEAKS.match(text) else text
 
 
@@ -46,7 +46,7 @@ def shown_name(*names: str) -> str:
 
 
 def name_asker(message: IncomingMessage) -> str:
-    """Return the sender's name, user name or id, whichever is known first, else `the user`; no label (`Ann (2)`)."""
+    """Return the sender's name, user name or id, whichever is known first, else `the user`."""
     return known_name(message.sender.name, message.sender.username, message.sender.id) or "the user"
 
 
@@ -59,7 +59,7 @@ def is_persona(entry: HistoryEntry) -> bool:
 
 
 def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
-    """Format the time in brackets that begins a line; "" without a time."""
+    """Format the time in brackets that begins a line, else `shown_time`; "" without both."""
     if time is None:
         text = one_line(shown_time) if shown_time else ""
         return f"[{text}]" if text.strip() else ""
@@ -76,7 +76,7 @@ def stamp_day(time: datetime | None, zone: tzinfo) -> str:
 
 
 def age_mark(time: datetime | None, now: datetime | None) -> str:
-    """Return the age of a message as text, "" if it is younger than AGE_MARKER_MINUTES or has no time."""
+    """Return the age of a message as text, "" for a message younger than AGE_MARKER_MINUTES or without a time."""
     if time is None or now is None or (now - time).total_seconds() < 60 * AGE_MARKER_MINUTES:
         return ""
     return f"[{age_text(now - time)}]"
@@ -170,7 +170,7 @@ class People:
         return False
 
     def list_persona_names(self, _conversation: str, _known: Collection[str]) -> list[str]:
-        """Return names in the persona's lines besides `_known`: those of this conversation first, newest first."""
+        """Return names in the persona's lines besides `_known`: names of this conversation first, newest first."""
         return []
 
 
@@ -185,7 +185,7 @@ class NameLabels:
         people: People | None = None,
         persona_id: str = "",
     ) -> None:
-        """Reserve the persona's name. The sender of `asker` has the same label under all keys in `identities`."""
+        """Give the persona the label `persona`, and the person asking (`asker`) one label for all `identities`."""
         self._people, self._persona_id = people or People(), persona_id
         self._by_label: dict[str, Identity] = {}
         self._labels: dict[tuple[Identity, str], str] = {}
@@ -205,7 +205,7 @@ class NameLabels:
         self._asker = dict.fromkeys((*linked, own), (own, name))
 
     def label(self, identity: Identity, name: str) -> str:
-        """Return the label of the person with this identity and name; the name itself if there is no id."""
+        """Return a person's label; a person without an id keeps the name, unless the persona has this name."""
         if (identity, name) not in self._labels:
             self._labels[identity, name] = self._choose_label(identity, name)
         return self._labels[identity, name]
@@ -274,7 +274,7 @@ def read_persona_name(persona: str, *names: str) -> str:
 
 
 def choose_persona_name(persona: str, names: Sequence[str], text: str) -> str:
-    """Choose the persona's own name: its id if that is in `names`, else the first in its text, else the newest."""
+    """Choose the persona's name from `names`: a name like its id, else the first in its `text`, else the newest."""
     own = name_after_id(persona)
     like = [name for name in names if name_form(name) == name_form(own)]
     told = {name: re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in {*names, own} - {NAMELESS_PERSONA}}
@@ -283,7 +283,7 @@ def choose_persona_name(persona: str, names: Sequence[str], text: str) -> str:
 
 
 def name_after_id(persona: str) -> str:
-    """Return the name of a persona whose lines have no name."""
+    """Make a name from the id of a persona whose lines have no name."""
     own = name_persona(persona)
     return NAMELESS_PERSONA if own == PERSONA_SENDER else known_name(own[:1].upper() + own[1:])
 

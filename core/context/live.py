@@ -17,7 +17,7 @@ METADATA_KEYS = frozenset(
 """Keys of `context_memory` that are never conversations."""
 
 MAX_MESSAGES = 100_000
-"""Maximum number of messages read of one conversation; an endless iterable ends here."""
+"""Maximum number of messages that are read from one conversation, since an iterable may be endless."""
 _OFF_WORDS = frozenset({"", "0", "false", "no", "off"})
 
 

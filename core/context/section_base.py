@@ -30,7 +30,7 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Built:
     value: Any = None
-    """Content of the section; without one, a key marked `filled` in CONTEXT_KEYS is left out."""
+    """Content of the section; without content, a key marked `filled` in CONTEXT_KEYS is left out."""
     left_out: tuple[LeftOut, ...] = ()
     ids: tuple[str, ...] = ()
     """Ids of the section's items, in order, for the report on items that were cut."""
@@ -44,7 +44,7 @@ class Section(Protocol):
     """Key of the section in `context.context.CONTEXT_KEYS`."""
 
     def wanted(self, asked: Asked) -> Sequence[Branch]:
-        """Return the SELECTs that the section needs; no SELECTs if it is switched off."""
+        """Return the SELECTs that the section needs; none if the section is switched off."""
 
     def build(self, asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         """Build the section from the rows of its SELECTs; a failed SELECT gives no rows."""

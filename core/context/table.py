@@ -67,7 +67,7 @@ def read(
 def _read_sections(
     db: Database, sections: Sequence[Branch], shared: Mapping[str, Any], guard: Guard
 ) -> dict[int, list[Any]]:
-    """Return the rows of all sections, read in one statement; if it fails, in one statement each."""
+    """Return the rows of all sections, read in one statement; if this statement fails, in one for each section."""
     rows: dict[int, list[Any]] | None = guard("sections", lambda: _read_branches(db, sections, shared), None)
     if rows is not None:
         return rows
@@ -114,7 +114,7 @@ LINES = Shape(
 
 
 def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[HistoryEntry]:
-    """Return the newest lines of other conversations; it loads ids first, since most rows are dropped again."""
+    """Return the newest lines of other conversations; ids are loaded first, since most rows are dropped again."""
     if not (chats := history.recent):
         return []
     values: list[Any] = []

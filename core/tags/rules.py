@@ -29,11 +29,11 @@ TAG_BYTES = 255
 FUZZY_SCORE = 91.0
 """Similarity (100 is equal) at which a misspelt word counts as a known tag: one of seven letters may be missing."""
 EXPANDED_LIMIT = 24
-"""Maximum number of tags in one search, linked tags included: more make it slower, not better."""
+"""Maximum number of tags in one search, linked tags included: more tags make the search slower, not better."""
 _SHORT_NAME = 2
 
 WEIGHTS = (0.0, 10.0)
-"""A link's weight is above the first and at most the second."""
+"""Range of a link's weight: above the first number, at most the second."""
 
 MOST_WORDS = 3
 """Maximum number of words of a tag that is found in texts; longer tags are not searched for."""
@@ -64,7 +64,7 @@ def normal(tag: str) -> str:
 
 
 def tag_items(value: object, name: str = "tags") -> list[str]:
-    """Return the elements of a list or iterator as texts, without None; any other value becomes one text."""
+    """Return the elements of a list or iterator as texts, without None; another value becomes one text."""
     if isinstance(value, (str, bytes, bytearray, Mapping)) or not isinstance(value, Iterable):
         return [] if value is None else [_text(value)]
     elements = list(value) if isinstance(value, Sized) else all_items(value, name)
@@ -103,7 +103,7 @@ def stored_form(value: object) -> tuple[list[str], list[int]]:
 
 
 def extract(text: str | None, *, vocabulary: Vocabulary | None, languages: Sequence[str]) -> list[str]:
-    """Return a text's tags in order: known tags, or all its words; stop words only if a question names them as tags."""
+    """Return a text's tags in order: known tags, or without `vocabulary` words; stop words as `_list_named` says."""
     if not text or (vocabulary is not None and not (vocabulary.tags or vocabulary.aliases)):
         return []
     spoken = languages_of(text, languages)
@@ -114,7 +114,7 @@ def extract(text: str | None, *, vocabulary: Vocabulary | None, languages: Seque
 
 
 def _list_named(text: str, vocabulary: Vocabulary, languages: Sequence[str]) -> set[str]:
-    """Return the words of a question, or of a few words, that are tags even if they are stop words."""
+    """Return words of a question, or of a text of a few words, that are tags even if they are stop words."""
     if not is_question(text, languages) and len(asked_words(text).split()) > FEW_WORDS:
         return set()
     common = frozenset[str]().union(*map(common_words, languages))
@@ -169,7 +169,7 @@ def check_alias(alias: object, tag: object, vocabulary: Vocabulary) -> tuple[str
 
 
 def check_link(a: object, b: object, weight: object = 1.0) -> tuple[str, str, float]:
-    """Return both tags in normal form and the weight, or raise ValueError if they cannot be linked."""
+    """Return both tags in normal form and the weight; raise ValueError if the tags cannot be linked."""
     first, second = _checked(a, "a"), _checked(b, "b")
     if first == second:
         raise ValueError(f"a and b are both {first!r}. A link joins two different tags.")
@@ -239,7 +239,7 @@ class TagIndex:
             self._words.setdefault(words, []).append((plain if words != plain else "", tokens[0].start, tag))
 
     def find(self, text: str) -> Iterator[str]:
-        """Yield the tags of a text in order of appearance, some more than once."""
+        """Yield the tags of a text in order of appearance, some tags more than once."""
         plain = _plain(text)
         tokens = list(_tokens(plain))
         tried: set[str] = set()
@@ -263,7 +263,7 @@ class TagIndex:
                 yield near
 
     def _find_stretches(self, plain: str, tokens: list[_Token], at: int) -> Iterator[tuple[int, str]]:
-        """Yield `(end, tag)` for the tags that begin at this token."""
+        """Yield `(end, tag)` for the tags that begin at the token number `at`."""
         for size in range(0 if tokens[at].spaceless else self._longest.get(tokens[at].text, 0), 0, -1):
             stretch = tokens[at : at + size]
             if len(stretch) < size or any(token.spaceless for token in stretch):
@@ -309,7 +309,7 @@ class TagIndex:
 
 
 def _ends_well(plain: str, end: int) -> bool:
-    """Return whether a tag may end here: not inside a word of a script with spaces."""
+    """Return whether a tag may end at `end`: not inside a word of a script with spaces."""
     if end >= len(plain) or SPACELESS_PATTERN.match(plain[end - 1]) or SPACELESS_PATTERN.match(plain[end]):
         return True
     return not (plain[end].isalnum() or plain[end] == "_")
@@ -317,5 +317,5 @@ def _ends_well(plain: str, end: int) -> bool:
 
 @cache_texts(32)
 def index_of(vocabulary: Vocabulary, languages: tuple[str, ...]) -> TagIndex:
-    """Return the index of a vocabulary; the indexes of 32 personas are cached, since making one takes up to 45 ms."""
+    """Return the index of a vocabulary; the indexes of 32 personas are cached, since each takes up to 45 ms to make."""
     return TagIndex(vocabulary, languages)

@@ -23,7 +23,7 @@ _LOWER = update(tags).where(tags.c.persona_id == bindparam("who"), tags.c.tag ==
 
 
 def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping[str, int]) -> None:
-    """Add the tags of new rows to the use counts; unknown tags join the vocabulary."""
+    """Add `uses`, the number of new rows by tag, to the use counts; unknown tags join the vocabulary."""
     if not uses:
         return
     wanted = sorted(uses)
@@ -35,7 +35,7 @@ def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping
 
 
 def lower(connection: Connection, persona: str, uses: Mapping[str, int]) -> None:
-    """Subtract the tags of deleted rows from the use counts, down to 0; the tags stay in the vocabulary."""
+    """Subtract `uses`, the number of deleted rows by tag, from the use counts; a tag with 0 uses stays."""
     if uses:
         connection.execute(_LOWER, [{"who": persona, "what": tag, "less": uses[tag]} for tag in sorted(uses)])
 
@@ -110,7 +110,7 @@ COLUMNS: tuple[tuple[Any, Any, Any], ...] = (
     (tag_aliases.c.alias, tag_aliases.c.tag, null()),
     (tag_links.c.tag, tag_links.c.related_tag, tag_links.c.weight),
 )
-"""Columns of the three tables of a vocabulary: a key, another key, a number."""
+"""Columns to read from each of the three tables of a vocabulary: a key, a second key, a number."""
 
 
 def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
@@ -141,7 +141,7 @@ def _read(read: Reader, persona: str) -> Vocabulary:
 
 
 def get_held(db: Database, persona: str) -> tuple[int, Vocabulary]:
-    """Return the cached (version number, vocabulary); version 0 without tags if none is cached."""
+    """Return the cached (version number, vocabulary); version 0 without tags if no vocabulary is cached."""
     cache: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault(CACHE, {})
     return cache.get(persona, (0, NO_TAGS))
 

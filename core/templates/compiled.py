@@ -162,7 +162,7 @@ def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any]) -> Any:
 
 
 def _explain(name: str, reason: str, line: int | None, file: str) -> TemplateError:
-    """Return the error for a failed template; for an unknown variable it names the nearest known one."""
+    """Return the error for a failed template; for an unknown variable it names the nearest known variable."""
     unknown = _UNDEFINED.search(reason)
     variable = unknown.group(1) if unknown else ""
     known = list(header(name, "variables") or ())

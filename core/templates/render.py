@@ -35,7 +35,7 @@ class Renderer:
         return self._render("json", name, values)
 
     def _render(self, kind: Kind, name: str, values: Mapping[str, Any]) -> Any:
-        """Return the result of the template in TEMPLATES_DIR; if it fails, of the shipped one, with a note."""
+        """Return the result of the template in TEMPLATES_DIR; if that fails, of the shipped template, with a note."""
         from . import compiled  # noqa: PLC0415 - loads jinja2, which takes tens of milliseconds
 
         failed = None

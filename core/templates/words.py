@@ -25,7 +25,7 @@ LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt")
 _BY_SCRIPT = ("ja", "ru", "zh")
 REFUSED = "refused.yaml"
 _AMBIGUOUS = lazy_pattern(r"(?i)\bim\b")
-"""A German word, and `I'm` in chats: it tells no language."""
+"""A German word, and `I'm` in chats, so that it does not show the language."""
 
 
 def _read(name: str, templates_dir: str | Path | None, parse: Callable[[str], Words]) -> Words | None:
@@ -51,7 +51,7 @@ def _warn(file: str, changed: tuple[int, int], error: str) -> None:  # noqa: ARG
 
 
 def phrases_for(text: str, settings: Settings) -> tuple[Phrases, ...]:
-    """Return the phrases of each language that a text may be in; of all languages if that is unclear."""
+    """Return the phrases of each language that a text may be in; of all languages if the text shows none."""
     return _load_each(likely_languages(_AMBIGUOUS.sub("", text), (*settings.languages, *LANGUAGES)), settings)
 
 

@@ -27,13 +27,13 @@ class AccessToken:
     participant: str | None = None
     """Participant of a scope token; None for other kinds."""
     conversation: str | None = None
-    """Conversation of a scope token that is limited to one; None otherwise."""
+    """Only conversation that a scope token may use; None for a token without this limit."""
     server: str = ""
     label: str = ""
     personas: str = ""
     """Other personas that requests of a host token may choose, separated by commas; `*` for all."""
     expires_at: datetime | None = None
-    """Time when the token expires; None if it never does."""
+    """Time when the token expires; None for a token that never expires."""
     resource: str = ""
     """Only URL that accepts the token; "" if every route of its kind accepts it."""
 
@@ -68,7 +68,7 @@ class ListedToken(TypedDict):
     created_at: str
     """Time of creation: ISO 8601, UTC."""
     expires_at: str
-    """Time when the token expires: ISO 8601, UTC; blank if it never does."""
+    """Time when the token expires: ISO 8601, UTC; blank for a token that never expires."""
     revoked_at: str
     """Time of the revocation: ISO 8601, UTC; blank if it was not revoked."""
 
