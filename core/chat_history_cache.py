@@ -82,9 +82,9 @@ def save_chat_message(
         timestamp: datetime, ISO 8601 text or seconds since 1970, UTC if no zone is given; now if missing or unreadable.
         metadata: JSON values to store with the message; `load_chat_history` returns them.
         role: user, persona, system, narrator or thought; by default persona for sender_id `self`, else user.
-        triggered_by: key `interface/id` of the person whom a persona's line answers; by default the scope's.
+        triggered_by: key `interface/id` of the person whom a persona's line answers; by default the participant.
         title, server_name: names of the conversation and its server, to show to people.
-        reply_to: the platform's id of the message it answers, or a dict of text, username and timestamp.
+        reply_to: the answered message: its platform id, or a dict of text, username and timestamp.
 
     Returns:
         `(True, row id, "")`; else reason `empty` (blank path or text), `duplicate` with the id of the stored
@@ -156,9 +156,9 @@ def save_message(
     """Store an incoming message with its text, sender, time, id and reply.
 
     `message`, `context_memory` and `interface_name` are as for `build_json_prompt`. If `message` is a list of chat
-    messages, its last is stored. `scope` supplies persona, destination and what the message does not say. If the scope
+    messages, the last is stored. `scope` supplies persona, destination and missing values of the message. If the scope
     names the conversation and a privacy other than public, that privacy replaces the message's. Result and errors are
-    those of `save_chat_message`; MessageError also if no conversation is named.
+    those of `save_chat_message`; MessageError is also raised if no conversation is named.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -200,7 +200,7 @@ def _plan_incoming(
     context_memory: Any = None,
     interface_name: str | None = None,
 ) -> Store:
-    """Build the function that stores a host's message; its result notes which values were replaced or ignored."""
+    """Build the function that stores a host's message; the result's notes name values that were replaced or ignored."""
     settings = settings_for(settings)
     incoming = IncomingMessage.read(
         message, context_memory=context_memory, interface_name=interface_name, now=clock(db)()
@@ -307,7 +307,7 @@ def clear_chat_history(path: object, **options: Unpack[CallOptions]) -> int:
 
 
 def get_cache_stats(**options: Unpack[CallOptions]) -> CacheStats:
-    """Return the number and times of the messages that the scope sees.
+    """Return the number of messages that the scope sees, with the times of the oldest and the newest.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -362,8 +362,7 @@ def edit_chat_message(
 def delete_chat_message(
     message: object, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> WriteResult:
-    """Delete a stored message with everything made from it, in one transaction; arguments are those of
-    `edit_chat_message`.
+    """Delete a stored message and what was made from it, in one transaction; see `edit_chat_message` for the arguments.
 
     Items whose only source is this message are deleted. Background operations make recaps, summaries and items of
     several messages again. Returns `(True, row id, "")`, or reason `not_found` if there is no such message.

@@ -1,4 +1,4 @@
-"""Public functions for databases: open one, store a memory, maintain schema and index."""
+"""Public functions for databases: open a database, store a memory, maintain schema and index."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def open_database(url: str | None = None, *, settings: GivenSettings = None, **o
     Args:
         url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB and OceanBase; None takes
         DATABASE_URL, then config.yaml, then the embedded SQLite file in the working directory.
-        settings: mapping of flag to value, or a Settings; DB_TIMEOUT_SECONDS bounds the wait of each call.
-        options: `clock`, a function returning an aware time; `pool_size`, number of connections in a pool (8).
+        settings: mapping of flag to value, or a Settings; DB_TIMEOUT_SECONDS limits the wait of each call.
+        options: `clock`, a function returning an aware time; `pool_size`, number of connections in a pool (default 8).
 
     Raises ConfigError for an unusable connection string, StoreError if the database cannot be reached or needs
     `prompt-engine db migrate`. Close the handle at the end.
@@ -90,7 +90,7 @@ def insert_memory(
         timestamp: datetime, ISO 8601 text or seconds since 1970; None is the source message's time, or now.
         label: the label if `scope` is a `Scope`; `general` by default.
         message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
-        message deletes the item. Editing it changes an item that repeats the whole message, and deletes any other.
+        message deletes the item. Editing it changes an item that repeats the whole message, and deletes other items.
         more: response_text, tier, kind, provenance, importance (0 to 1), pinned, local_only, source_message_ids,
         expires_at, metadata.
 

@@ -39,7 +39,7 @@ class MessageError(CoreError):
 
     @classmethod
     def of_type(cls, field: str, value: object, wanted: str) -> MessageError:
-        """Build the error for a value of a wrong type, such as a number instead of a text."""
+        """Build the error for a value of a wrong type; `wanted` names the right type, such as a text."""
         return cls(f"{field} is of type {type(value).__name__}. It must be {wanted}.", fields=(field,))
 
 
@@ -90,7 +90,7 @@ class StoreReadError(StoreError):
 
 
 class StoreWriteError(StoreError):
-    """Nothing was written; but if the message says that the commit's answer was lost, the write may be stored."""
+    """Nothing was written; but if the message says that the commit's answer was lost, the data may be stored."""
 
 
 class ModelError(CoreError):

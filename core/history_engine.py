@@ -31,7 +31,7 @@ class HistoryEngine:
 
         Args:
             message: the host's message, an object or a dict.
-            context_memory: chat map (conversation key to messages), metadata dict, or both.
+            context_memory: mapping of conversation keys to live messages, of metadata names to values, or of both.
             interface_name: platform of the message; None takes it from the conversation key.
             text: not used; the message holds its text.
             memories: hits to show, at most MEMORY_ITEMS; None shows none.

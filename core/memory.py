@@ -21,7 +21,7 @@ class Memory:
     """The memory of one persona, separate for each user.
 
     A user's messages and memories belong to a private conversation of the user, such as `web/ann`. A message that names
-    a conversation belongs to the conversation it names.
+    a conversation belongs to that conversation instead.
 
     Args:
         database: a connection string, or an open database; None uses the process's database.
@@ -58,7 +58,7 @@ class Memory:
         return prompt_engine.build_messages(**self._place(message, user), max_chars=max_chars, **more)
 
     def search(self, text: str, *, user: str | int, limit: int = 5) -> list[Hit]:
-        """Return the hits for a text, of rows that the user may see, newest first."""
+        """Search the rows that the user may see for `text`; return the hits, newest first."""
         return synth_core_memory.search_memories(query=text, limit=limit, db=self.db, scope=self.scope(user))
 
     def forget(self, user: str | int) -> Forgotten:

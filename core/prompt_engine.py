@@ -59,7 +59,7 @@ def build_json_prompt(
         message: an object or dict with `message_id` and `date`, and anything else the host knows; or a list of chat
         messages `{role, content}`: the last, a user's, is answered, earlier ones are lines of this conversation, and
         system messages come before the persona's text.
-        context_memory: chat map (conversation key to messages), metadata dict, or both.
+        context_memory: mapping of conversation keys to live messages, of metadata names to values, or of both.
         interface_name: platform of the message, such as `discord`.
         image_data, attachments: put into `input` unchanged; for `attachments`, None takes those of the message.
         max_chars: maximum number of characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
@@ -131,7 +131,7 @@ def build_messages(
 
     Returns:
         openai, alternating: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. The best
-        memories are added while they fit: at most 100, in long prompts up to 200, or MEMORY_ITEMS if that is set.
+        memories are added while they fit, at most MEMORY_ITEMS; without it at most 50 to 200, more in longer prompts.
         Attachments are only named; to show a picture, add it to the last message.
 
     Raises:
@@ -218,7 +218,7 @@ def explain_json_prompt(
     Arguments and errors are those of `build_json_prompt`.
 
     Returns:
-        The report is JSON: limits and sizes, sections with found and kept, every item left out with its reason and id
+        The report is JSON: limits, sizes, items found and kept by section, every item left out with its reason and id
         (never its text), errors by source, notes, and the search terms with their hits.
 
     Example:
@@ -249,7 +249,7 @@ def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None
 
     Args:
         prompt: from `build_json_prompt`.
-        max_chars: maximum number of characters; None returns equal content with a warning.
+        max_chars: maximum number of characters; None returns an equal prompt and logs a warning.
 
     Raises:
         ValueError: `max_chars` is not a whole number of at least 1.
@@ -275,7 +275,7 @@ def fit_prompt(
         prompt: from `build_json_prompt`.
         max_chars: maximum number of characters; None for no limit.
         limit_tokens: maximum number of tokens, counted by `counter`.
-        counter: function that returns the number of tokens of a text; None estimates it.
+        counter: function that returns the number of tokens of a text; None estimates the number.
 
     Returns:
         The report has the keys of `explain_json_prompt`'s report; keys that do not concern fitting are empty.
@@ -318,7 +318,7 @@ def to_messages(
     injection: Mapping[str, Any] | None = None,
     settings: GivenSettings = None,
 ) -> Messages | dict[str, Any]:
-    """Return a JSON prompt as messages: one system message, then one for each part that is not empty.
+    """Return a JSON prompt as messages: one system message, then a message for each part that is not empty.
 
     `build_messages` gives turns and plain lines; this function is for hosts that build the JSON prompt. The parts are
     the static context, the history, the volatile context and the input, in this order. Each is one JSON object with

@@ -77,7 +77,7 @@ def expand_tags(
     """Return the tags, followed by their linked tags, the heaviest link first, at most 24 in all.
 
     Args:
-        tags: read in normal form and in the given order, each once.
+        tags: a list, or one text; the result has each tag once, in normal form and in this order.
         vocabulary: has the links; None reads the links of the scope's persona. Unreadable links add nothing and log one
         warning.
 
@@ -117,7 +117,7 @@ def add_tag(tag: object, **options: Unpack[CallOptions]) -> WriteResult:
 def add_alias(alias: object, tag: object, **options: Unpack[CallOptions]) -> WriteResult:
     """Add another spelling of a tag to the vocabulary, and the tag if it is unknown.
 
-    Reason `refused`, explained in `notes`, if the spelling is a tag or has aliases itself, or if `tag` is an alias.
+    It fails with reason `refused` (see `notes`) if the alias is a tag or has aliases itself, or if `tag` is an alias.
 
     >>> from prompt_engine import open_database, synth_tagging
     >>> db = open_database("sqlite://")
