@@ -27,11 +27,6 @@ def test_g1_every_public_function_has_an_awaitable(module: str) -> None:
     assert functions - awaitable == {name for name in functions if inspect.isgeneratorfunction(found[name])}
 
 
-def test_g1_an_exception_arrives_unchanged() -> None:
-    with pytest.raises(ValueError, match="since"):
-        asyncio.run(aio.search_memories(tags=["cat"], since="soon"))
-
-
 def test_g1_calls_run_with_the_callers_context_variables(tmp_path: Path) -> None:
     """The scope of `use_scope` must reach the thread, each task's its own."""
 
@@ -47,14 +42,15 @@ def test_g1_calls_run_with_the_callers_context_variables(tmp_path: Path) -> None
         db.close()
         return list(texts)
 
-    assert asyncio.run(both()) == ["said to iris", "said to juno"]
-    assert current_scope().persona == "default"
+    assert asyncio.run(both()) == ["said to iris", "said to juno"] and current_scope().persona == "default"
 
 
-def test_g1_the_event_loop_goes_on_meanwhile() -> None:
+def test_g1_the_event_loop_goes_on_meanwhile_and_an_exception_arrives_unchanged() -> None:
+    with pytest.raises(ValueError, match="since"):
+        asyncio.run(aio.search_memories(tags=["cat"], since="soon"))
+
     async def beside() -> int:
-        call = asyncio.create_task(aio._awaitable(time.sleep)(0.3))
-        ticks = 0
+        call, ticks = asyncio.create_task(aio._awaitable(time.sleep)(0.3)), 0
         while not call.done():
             await asyncio.sleep(0.01)
             ticks += 1

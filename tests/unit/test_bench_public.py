@@ -100,7 +100,6 @@ def test_r36_one_command_measures_the_same_twice(tmp_path: Path, capsys: pytest.
     figures = json.loads(texts[0])
     names = "locomo10.json BEAM/chats/100K timelineqa/db-one.json own.ranking.jsonl chat.dev.corpus.jsonl.gz"
     assert figures["missing"] == [] and set(figures["files"]) == {*names.split()}
-
     recall = find_row(figures, "recall", "LoCoMo", "all", "prompt-engine")
     assert (recall["questions"], recall["recall@5"]) == (3, 83.3)  # one turn that nobody can find, one question without
     assert find_row(figures, "recall", "LoCoMo", LOCOMO_KINDS[1], "BM25")["recall@50"] == 50
@@ -156,8 +155,7 @@ def test_r36_published_files_are_read_as_they_are_written(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("turn", "prompt", "shown"), [
-    ("Yes, of course!", "Ann: yes of course.", True),
-    ("Yes, of course!", "Ann: yes of courses.", False),
+    ("Yes, of course!", "Ann: yes of course.", True), ("Yes, of course!", "Ann: yes of courses.", False),
     (" ".join(f"w{n}" for n in range(40)), " ".join(f"w{n}" for n in range(24)), True),
     (" ".join(f"w{n}" for n in range(40)), " ".join(f"w{n}" for n in range(18)), False),
     (" ".join(f"w{n}" for n in range(900)), "... " + " ".join(f"w{n}" for n in range(300, 340)), True),

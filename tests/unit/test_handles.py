@@ -24,8 +24,7 @@ def test_a_handle_that_is_given_up_closes_its_file(name: str, tmp_path: Path) ->
     db = Database(f"sqlite:///{tmp_path}{name}" if name else "sqlite://")
     db.read(text("SELECT 1"), source="test")
     engines = db.engines()
-    pools = [engine.pool for engine in engines]
-    handle = weakref.ref(db)
+    pools, handle = [engine.pool for engine in engines], weakref.ref(db)
     del db
     gc.collect()
     assert handle() is None, "nothing holds it by way of its connections"

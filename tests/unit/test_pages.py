@@ -53,8 +53,7 @@ def test_the_ten_lines_run_and_print_what_they_say(own_folder: Path, capsys: pyt
     names: dict[str, Any] = {}
     exec(compile(snippet, "README.md", "exec", dont_inherit=True), names)
     time = r"\[\d{4}-\d\d-\d\d \d\d:\d\d\]|It is \w+, [\d :-]+"
-    assert re.sub(time, "[]", capsys.readouterr().out) == re.sub(time, "[]", shown)
-    assert Path("persona.db").exists()
+    assert re.sub(time, "[]", capsys.readouterr().out) == re.sub(time, "[]", shown) and Path("persona.db").exists()
 
 
 @pytest.mark.parametrize(("page", "count"), [
@@ -86,8 +85,7 @@ def test_the_examples_run_in_order(own_folder: Path, capsys: pytest.CaptureFixtu
 
 def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_folder: Path) -> None:
     (block,) = read_blocks(DOCS / "prompt.md", "json")
-    shown = json.loads(block)
-    sender = {"id": "a", "full_name": "Ann Miller", "username": "ann"}
+    shown, sender = json.loads(block), {"id": "a", "full_name": "Ann Miller", "username": "ann"}
     message = {"message_id": "2", "date": None, "from_user": sender, "interface_path": "web/42"}
     made = build_json_prompt(message, scope=Scope("iris"))
     assert list(shown) == list(made) == ["context", "input", "instructions", "__pre_reduction_size", "actions"]

@@ -105,7 +105,6 @@ def test_d4_no_file_and_no_statement_of_the_program_uses_what_not_every_server_h
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
 def test_d1_every_table_has_a_primary_key_and_a_persona(table: Table) -> None:
-    """KEY(64) NOT NULL DEFAULT 'default', the first column after the id, or audience_id in the search tables."""
     assert list(table.primary_key.columns)
     if table.name in EXEMPT:
         assert "persona_id" not in table.c

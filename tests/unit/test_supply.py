@@ -74,7 +74,6 @@ print("REFUSED", refused, file=sys.stderr)
 
 @pytest.mark.slow
 def test_g24_nothing_is_fetched_and_nobody_is_told(tmp_path: Path) -> None:
-    """Demo, prompt, search, worker and check with every connection refused, and without any data of tiktoken."""
     env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "TIKTOKEN_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", ALONE]
     ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=env)
@@ -95,6 +94,5 @@ print("numpy" in sys.modules)
 
 @pytest.mark.parametrize(("program", "printed"), [(LIGHT, "[]"), (SAVED, "False")], ids=["import", "save"])
 def test_nothing_heavy_is_loaded_that_is_not_used(program: str, printed: str) -> None:
-    """No database, web, model or command-line package at import; numpy with the first search."""
     ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
     assert ran.stdout.strip() == printed

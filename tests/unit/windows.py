@@ -95,8 +95,7 @@ def use(folder: Path) -> None:
     with redirect_stdout(io.StringIO()) as said:
         assert run("db", "check") == 0 and "chmod" not in said.getvalue()
     assert run("db", "backup", str(folder / "copy.db")) == 0
-    assert main(["config", "set", "CONTEXT_VERBOSITY", "4"]) == 0
-    assert run("serve", "--no-admin", "--share-port") == 2
+    assert main(["config", "set", "CONTEXT_VERBOSITY", "4"]) == 0 and run("serve", "--no-admin", "--share-port") == 2
     threading.Thread(target=end_when_served, args=(port, answers)).start()
     assert run("serve", "--no-admin", "--port", str(port)) == 0 and answers == [200]
 

@@ -15,16 +15,14 @@ CLOSED, APART = AudienceKey("conversation", "s1", ROOM), AudienceKey("conversati
 
 
 @pytest.mark.parametrize(("said", "privacy"), [
-    ((False, "private", "7", "7", ""), "public"),
-    ((True, None, "8", "7", ""), "direct"), ((True, "dm", None, None, ""), "direct"),
-    ((True, "dm", None, None, "s1"), "restricted"), ((True, "Group_DM", None, None, ""), "restricted"),
-    ((True, "supergroup", None, None, ""), "restricted"),
+    ((False, "private", "7", "7", ""), "public"), ((True, None, "8", "7", ""), "direct"),
+    ((True, "dm", None, None, ""), "direct"), ((True, "dm", None, None, "s1"), "restricted"),
+    ((True, "Group_DM", None, None, ""), "restricted"), ((True, "supergroup", None, None, ""), "restricted"),
     ((None, "private", None, None, ""), "direct"), ((None, "private", None, None, "s1"), "restricted"),
     ((None, "group_dm", None, None, ""), "restricted"), ((None, "group_dm", None, None, "s1"), "restricted"),
-    ((None, "Group", "7", "7", ""), "public"),
-    ((True, "dm", "7", "7", "s1"), "direct"), ((None, "private", "7", "7", "s1"), "direct"),
-    ((None, None, "7", "7", ""), None), ((None, None, "7", "7", "s1"), None),
-    ((None, None, "8", "7", ""), None), ((None, None, "", "", ""), None),
+    ((None, "Group", "7", "7", ""), "public"), ((True, "dm", "7", "7", "s1"), "direct"),
+    ((None, "private", "7", "7", "s1"), "direct"), ((None, None, "7", "7", ""), None),
+    ((None, None, "7", "7", "s1"), None), ((None, None, "8", "7", ""), None), ((None, None, "", "", ""), None),
 ])  # fmt: skip
 def test_f17_the_host_says_how_private_a_conversation_is(said: Any, privacy: str | None) -> None:
     assert rules.said_privacy(*said) == privacy
@@ -57,7 +55,7 @@ def test_f81_the_mark_of_a_server_is_no_part_of_what_is_read_of_a_key() -> None:
     assert rules.parent_key(one) == rules.mark_server(ROOM, "s1") and rules.parent_key(ROOM) is None
 
 
-def test_f70_each_part_of_a_key_fits_its_column() -> None:
+def test_f70_f88_each_part_of_a_key_and_a_name_that_is_an_id_fit_their_columns() -> None:
     for key, limit in (("{}/c", 64), ("tg/{}", 255), ("tg/c/{}", 255)):
         assert rules.check_key(key.format("x" * limit)) == key.format("x" * limit)
         with pytest.raises(MessageError, match="of interface_path"):
@@ -65,9 +63,6 @@ def test_f70_each_part_of_a_key_fits_its_column() -> None:
     for blank in ("", " ", None):
         with pytest.raises(MessageError, match=r"^interface_path"):
             rules.check_key(blank)
-
-
-def test_f88_a_name_that_is_an_id_fits_its_column() -> None:
     assert rules.named_participant("tg", " Ann\nLee ") == "tg/Ann Lee" and rules.named_participant("", "Ann") == "Ann"
     assert rules.named_participant("tg", " \n") is rules.named_participant("i" * 300, "Ann") is None
     long = rules.named_participant("tg", "é" * 300)

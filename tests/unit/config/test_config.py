@@ -27,7 +27,6 @@ def clean_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def yaml_file(text: str | bytes, name: str = "config.yaml") -> str:
-    """Write a file into the working directory, which is the test's own, and return its name."""
     Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
     return name
 
@@ -58,8 +57,7 @@ def test_g19_no_address_shows_a_password(name: str, address: str) -> None:
     settings = Settings(**{name.lower(): address})
     printed = f"{settings!r} {settings.differing()} {show(settings)} {FLAGS[name].refusal(address, 'file', 'x')}"
     assert "canary" not in printed and printed.count(f"://{DOTS}@h" if "@" in address else f"h/v1?{DOTS}") >= 3
-    plain = f"{show(Settings(**{name.lower(): 'http://127.0.0.1:11434/v1'}))}"
-    assert "'http://127.0.0.1:11434/v1'" in plain
+    assert "'http://127.0.0.1:11434/v1'" in str(show(Settings(**{name.lower(): "http://127.0.0.1:11434/v1"})))
 
 
 def test_show_lists_every_flag_with_value_and_source(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,8 +167,7 @@ def test_g18_check_lists_everything_at_once() -> None:
 def test_g17_an_argument_takes_the_text_that_a_variable_takes() -> None:
     told = {"LANGUAGES": "de,en", "CONTEXT_VERBOSITY": "4", "PROMPT_LITE_MODE": "on", "HISTORY_LINES": ""}
     by_argument, by_variable = load(told, environ={}), load(environ=told)
-    assert by_argument == by_variable
-    assert (by_argument.languages, by_argument.context_verbosity) == (("de", "en"), 4)
+    assert by_argument == by_variable and (by_argument.languages, by_argument.context_verbosity) == (("de", "en"), 4)
     yaml_file("LANGUAGES: de,en\n")
     assert load(environ={}).languages == Settings(languages="de,en").languages == ("de", "en")  # type: ignore[arg-type]
 
@@ -183,9 +180,8 @@ def test_f72_an_empty_file_is_all_defaults() -> None:
 @pytest.mark.parametrize(("text", "line", "says"), [
     ("A: 1\nCONTEXT_VERBOSITY: 1\nCONTEXT_VERBOSITY: 1\n", 3, "line 2 said already"),
     ("contextVerbosity: 1\ncontext_verbosity: 2\n", 2, "as 'contextVerbosity'"),
-    ("{CHAT_HISTORY: 1, CHAT_HISTORY: 2}", 1, "line 1 said already"),
-    ("CONTEXT_VERBOSITY: 1\n\tx: 2\n", 2, "not YAML"), ("A: *nope\n", 1, "not YAML"),
-    ("A: 1\n---\nB: 2\n", 2, "not YAML"), ("- CONTEXT_VERBOSITY\n", 1, "no mapping"),
+    ("{CHAT_HISTORY: 1, CHAT_HISTORY: 2}", 1, "line 1 said already"), ("CONTEXT_VERBOSITY: 1\n\tx: 2\n", 2, "not YAML"),
+    ("A: *nope\n", 1, "not YAML"), ("A: 1\n---\nB: 2\n", 2, "not YAML"), ("- CONTEXT_VERBOSITY\n", 1, "no mapping"),
     ("? [a]\n: 1\n", 1, "no text"), ("A: 1\nB: \x07\n", 2, "not YAML"), (b"A: 1\nB: \xff\n", 2, "not UTF-8"),
     ("A: " + "[" * 500_000, 1, "nest"),
 ])  # fmt: skip
@@ -200,15 +196,12 @@ def test_f72_a_file_that_cannot_be_read_raises_with_the_line(text: str | bytes, 
 
 
 def test_f72_a_folder_a_missing_and_a_huge_file_raise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigError, match="is a folder"):
-        load(path=tmp_path)
-    with pytest.raises(ConfigError, match=r"no configuration file 'none\.yaml'"):
-        load(path="none.yaml")
-    for path, why in (("a\x00b", "not a possible path"), ("x" * 300, "File name too long")):
-        with pytest.raises(ConfigError, match=rf"cannot be read \({why}\)"):
+    unread = {"a\x00b": "not a possible path", "x" * 300: "File name too long"}
+    refused = {tmp_path: "is a folder", "none.yaml": r"no configuration file 'none\.yaml'"}
+    refused |= {path: rf"cannot be read \({why}\)" for path, why in unread.items()}
+    for path, said in {**refused, yaml_file(b"#" * 1_000_001): "larger than"}.items():
+        with pytest.raises(ConfigError, match=said):
             load(path=path)
-    with pytest.raises(ConfigError, match="larger than"):
-        load(path=yaml_file(b"#" * 1_000_001))
     monkeypatch.setenv("CONFIG_FILE", "gone/none.yaml")
     assert ["no configuration file" in problem.text for problem in check()] == [True]
     (tmp_path / "d" / "config.yaml").mkdir(parents=True)

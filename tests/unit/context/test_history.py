@@ -57,7 +57,6 @@ def build(
 
 
 def check_account(made: HistoryLists, current: Entries, recent: Entries, host: LiveHistory, on: Settings) -> None:
-    """Check that every message of a list that is on is either shown or left out."""
     own = MESSAGE.interface_path
     given = [entry for entry in current if entry.conversation == own]
     others = [entry for entry in recent if entry.conversation != own and on.unified_history]
@@ -81,8 +80,7 @@ def said(lines: list[str]) -> list[str]:
 
 def test_p24_p30_the_newest_stay_of_stored_and_live_with_the_title_of_their_neighbours() -> None:
     made = build([row(n) for n in range(1, 6)], host=live(row(6), row(7)), count=4)
-    assert said(made.current) == ["m4", "m5", "m6", "m7"]
-    assert [item.reason for item in made.left_out] == ["limit"] * 3
+    assert said(made.current) == ["m4", "m5", "m6", "m7"] and [item.reason for item in made.left_out] == ["limit"] * 3
     made = build(recent=[row(1, chat="tg/2", title="Club")], host=live(row(2, chat="tg/2")))
     assert [line.split("]")[0] for line in made.recent] == ["[from Club", "[from Club"]
 
@@ -104,8 +102,7 @@ def test_p26_a_list_is_empty_exactly_when_its_own_switch_is_off(values: tuple[in
 def test_p32_a_hidden_row_keeps_its_live_copy_out_and_no_other_row_of_the_same_words() -> None:
     hidden = row(1, "gone", message_id="m1", hidden=True)
     made = build([hidden], host=live(row(1, "gone", message_id="m1"), row(2)))
-    assert said(made.current) == ["m2"]
-    assert sorted(item.reason for item in made.left_out) == ["duplicate", "hidden"]
+    assert said(made.current) == ["m2"] and sorted(item.reason for item in made.left_out) == ["duplicate", "hidden"]
     hidden, shown = row(1, "yes", message_id="1", hidden=True), row(1, "yes", message_id="2", row_id=2)
     assert said(build([hidden, shown]).current) == ["yes"]
 
@@ -125,8 +122,7 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
 ) -> None:
     parts = ([entry for entry in stored if (entry.conversation == "tg/1") is is_own] for is_own in (True, False))
     made = build(*parts, live(*host), count, lambda key: "private" if key == "web/1" else "", unified_history=unified)
-    assert len(made.recent) <= count and len(made.current) <= count
-    assert not set(made.current) & set(made.recent)
+    assert len(made.recent) <= count and len(made.current) <= count and not set(made.current) & set(made.recent)
     for (line, one), (again, other) in combinations(zip(made.current, made.visible, strict=False), 2):
         assert line != again or (one.message_id and other.message_id and one.message_id != other.message_id)
     assert len(made.visible) == len(made.current) + len(made.recent)
@@ -143,8 +139,6 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
 
 
 def merge(stored: list[HistoryEntry], live: list[HistoryEntry]) -> tuple[list[HistoryEntry], list[LeftOut]]:
-    """Return what is shown of the messages, those of the conversation first, and what is left out."""
-
     def chat(entries: list[HistoryEntry], key: str) -> list[HistoryEntry]:
         return [entry for entry in entries if entry.conversation == key]
 
@@ -243,8 +237,7 @@ def near(seconds: float | None, text: str = "yes ", **fields: str) -> HistoryEnt
 
 
 def test_p33_the_message_is_known_by_its_id_or_by_sender_text_and_time() -> None:
-    is_echo = echo_check(YES)
-    same_id = near(-9999, "other", message_id="9")
+    is_echo, same_id = echo_check(YES), near(-9999, "other", message_id="9")
     same_sender = [near(0, sender_id="tg/7"), near(0, username="ANN"), near(0, sender_name="Ann B")]
     assert all(map(is_echo, [same_id, near(-60), near(60), near(None), *same_sender]))
     elsewhere = [near(0, "other", message_id="9", conversation="tg/2"), near(0, conversation="tg/2", sender_id="7")]
@@ -253,5 +246,4 @@ def test_p33_the_message_is_known_by_its_id_or_by_sender_text_and_time() -> None
     assert not any(map(is_echo, [*elsewhere, *others]))
     nowhere = IncomingMessage("9", NOW, "yes", "tg", None)
     assert not echo_check(nowhere)(HistoryEntry("tg/1", "yes", message_id="9"))
-    silent = IncomingMessage(None, NOW, "", "tg", "tg/1")
-    assert not echo_check(silent)(HistoryEntry("tg/1", "", time=NOW))
+    assert not echo_check(IncomingMessage(None, NOW, "", "tg", "tg/1"))(HistoryEntry("tg/1", "", time=NOW))

@@ -38,8 +38,7 @@ def test_p2_the_smallest_message_is_enough_and_objects_and_dicts_nest_in_any_way
     mixed = SimpleNamespace(message_id=7, date=NOW, chat={"id": 4, "type": "group"}, from_user=SimpleNamespace(id=9))
     first, second = read(plain, interface_name="tg"), read(mixed, interface_name="tg")
     assert (first.message_id, first.date, first.interface_path) == ("7", NOW, "tg/4")
-    assert (second.message_id, second.date, second.interface_path) == ("7", NOW, "tg/4")
-    assert second.sender.id == "9"
+    assert (second.message_id, second.date, second.interface_path) == ("7", NOW, "tg/4") and second.sender.id == "9"
     row = namedtuple("row", "message_id date text")
     assert read(row(1, None, "hi")).text == "hi"
 
@@ -109,7 +108,6 @@ def test_p2_conversation_key_comes_from_the_first_that_has_one() -> None:
 
 
 def test_f17_a_message_holds_the_host_s_own_word_and_the_type_of_its_chat() -> None:
-    """`said_privacy` decides from both: the type in every spelling is one word."""
     kinds = (Enum("kind", {"PRIVATE": 3})["PRIVATE"], " Private", "private")
     for said, is_private in ((False, False), (1, True), ("yes", None), (None, None)):
         for kind in kinds:

@@ -21,8 +21,7 @@ PATTERNS = (r"(?i)^\s*error\b",)
 @pytest.mark.parametrize(("reply", "title", "summary"), [
     ('Sure!\n```json\n{"title": "Trip", "summary": "We fly."}\n```', "Trip", "We fly."),
     ('Here: {"title": "Trip", "summary": "We fly. {at seven}"} done', "Trip", "We fly. {at seven}"),
-    ('{"title": 7, "summary": "Ok."}', "Untitled conversation", "Ok."),
-    ('{"title": "Trip"}', "Trip", EXTRACT),
+    ('{"title": 7, "summary": "Ok."}', "Untitled conversation", "Ok."), ('{"title": "Trip"}', "Trip", EXTRACT),
     ('{"title": "  ## Trip\\nto Rome ", "summary": "One.\\n\\nTwo."}', "Trip to Rome", "One. Two."),
     ("We spoke of the\ntrip.", "Untitled conversation", "We spoke of the trip."),
     ('{"title": "Trip", "summary": "Error 429: too many requests"}', "Trip", EXTRACT),
@@ -56,8 +55,7 @@ def test_c1_messages_are_read_in_the_forms_hosts_have() -> None:
         {"role": "system", "content": "You are Iris."},
         {"role": "tool", "content": "secret of a tool"},
     ]
-    made = read_messages(given, "tg/42")
-    assert [(line.text, line.is_persona, line.participant) for line in made] == [
+    assert [(line.text, line.is_persona, line.participant) for line in read_messages(given, "tg/42")] == [
         ("plain", False, None), ("live", False, "tg/7"), ("mine", True, None), ("asked", False, None),
         ("answered", True, None),
     ]  # fmt: skip
@@ -67,7 +65,6 @@ def test_c1_messages_are_read_in_the_forms_hosts_have() -> None:
 
 
 def xml(content: str, name: str = NAME) -> str:
-    """Return a call as the seed writes it."""
     return f"<use_tool><name>{name}</name><memoryContent>{content}</memoryContent></use_tool>"
 
 

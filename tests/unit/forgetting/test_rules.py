@@ -33,16 +33,12 @@ def test_f42_a_note_of_theirs_goes_and_no_other(note: Any, goes: bool) -> None:
     assert made == ({"a": 1} if goes else None)
 
 
-def test_f43_lines_handed_in_keep_their_places() -> None:
+def test_f43_lines_handed_in_keep_their_places_and_breaks_move_to_a_message_that_stays() -> None:
     """A row that is None stands for the next text: both go together."""
     texts = [{"text": str(n), "participant": who} for n, who in enumerate(("tg/8", "tg/7", "tg/8"))]
-    payload = {"rows": [None, 5, None, 6, None], "texts": texts}
-    made = rules.without_lines(payload, ANN.keys, {6})
+    made = rules.without_lines({"rows": [None, 5, None, 6, None], "texts": texts}, ANN.keys, {6})
     assert made == {"rows": [None, 5, None], "texts": [texts[0], texts[2]]}
     assert rules.without_lines({"message_id": 3}, ANN.keys, {3}) is None
     assert rules.without_lines({"texts": "", "rows": "x"}, ANN.keys, {3}) is None
-
-
-def test_f43_breaks_move_to_a_message_that_stays() -> None:
     assert rules.moved_breaks([1, 2, 3], {3: 9}, {1, 2, 3}) == {9: None}
     assert rules.moved_breaks([1, 2, 3], {2: 8, 3: 9}, {2}) == {8: 1}

@@ -60,11 +60,10 @@ def test_g21_the_request_is_what_the_dialect_asks_for(server: ModelServer) -> No
 
 
 @pytest.mark.parametrize(("behaviour", "reason", "status"), [
-    ("401", "auth", 401), ("auth200", "auth", 401), ("400", "error", 400), ("429", "error", 429),
-    ("500", "error", 500), ("error200", "error", 429), ("text200", "error", None), ("307", "error", 307),
-    ("garbage", "error", None), ("deep", "error", None), ("choiceless", "error", None), ("half", "error", None),
-    ("nothing", "error", None), ("refused", "no_text", None), ("tools", "no_text", None),
-    ("number", "no_text", None),
+    ("401", "auth", 401), ("auth200", "auth", 401), ("400", "error", 400), ("429", "error", 429), ("500", "error", 500),
+    ("error200", "error", 429), ("text200", "error", None), ("307", "error", 307), ("garbage", "error", None),
+    ("deep", "error", None), ("choiceless", "error", None), ("half", "error", None), ("nothing", "error", None),
+    ("refused", "no_text", None), ("tools", "no_text", None), ("number", "no_text", None),
 ])  # fmt: skip
 def test_f56_whatever_goes_wrong_has_a_reason(
     server: ModelServer, behaviour: str, reason: str, status: int | None, caplog: pytest.LogCaptureFixture
@@ -95,8 +94,7 @@ def test_g21_how_long_to_wait_is_told(server: ModelServer) -> None:
 def test_g21_a_server_that_is_not_there_or_does_not_answer_in_time_is_a_failure(server: ModelServer) -> None:
     for behaviour in ("slow", "dripping"):
         began = perf_counter()
-        assert failed(server, behaviour, timeout_seconds=0.4).reason == "timeout"
-        assert perf_counter() - began < 30
+        assert failed(server, behaviour, timeout_seconds=0.4).reason == "timeout" and perf_counter() - began < 30
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(ModelError) as raised:
@@ -127,8 +125,7 @@ def test_g21_connections_are_used_again_closed_and_never_go_through_a_proxy_of_t
     assert len({asked.peer for asked in server.asked[-3:]}) == 1
     llm.close()
     llm.close()
-    assert ChatClient(server.base("ok")).complete(ASKED) == "ok"
-    assert server.asked[-1].peer != server.asked[-2].peer
+    assert ChatClient(server.base("ok")).complete(ASKED) == "ok" and server.asked[-1].peer != server.asked[-2].peer
 
 
 @pytest.mark.parametrize("address", [
@@ -221,8 +218,7 @@ def test_what_embedder_names_comes_after_what_the_host_passes() -> None:
     assert first != embedders.resolve(None, settings.replace(embedder="http://127.0.0.1:8/v1"))
     assert embedders.resolve(None, Settings()) is None
     grams = Grams()
-    assert embedders.resolve(grams, settings) is grams
-    assert (first.name, first.is_local) == ("small", False)
+    assert embedders.resolve(grams, settings) is grams and (first.name, first.is_local) == ("small", False)
     # flags may stand in a file that others write: no class is named there
     for value in ("core.llm:anything", "model2vec:/path", "http", "127.0.0.1/v1"):
         with pytest.raises(ConfigError, match=r"EMBEDDER is .* must be an address such as"):

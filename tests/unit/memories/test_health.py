@@ -14,7 +14,6 @@ LINES = (Path(__file__).parent / "corpus" / "health.txt").read_text(encoding="ut
 
 
 def load(kind: str) -> dict[str, list[str]]:
-    """Return language to texts of a kind; `{}` stands for a food."""
     rows = (line.split(" | ") for line in LINES)
     return {language: texts for name, language, *texts in rows if name == kind}
 

@@ -67,8 +67,7 @@ def test_p53_a_recap_keeps_its_title_and_its_end_and_recaps_of_messages_lose_the
     recaps = "\n".join(f"Ann walked to house {n}. It rained." for n in range(50))
     prompt = {"context": {"message_recaps": recaps, "memories": HITS}, "input": {"text": "?"}, "instructions": ""}
     shown = fit(prompt, 2_000).prompt["context"]["message_recaps"]
-    assert recaps.endswith(shown[1:]) and 300 < len(shown) <= 500
-    assert shown.startswith(("…Ann walked", "…It rained."))
+    assert recaps.endswith(shown[1:]) and 300 < len(shown) <= 500 and shown.startswith(("…Ann walked", "…It rained."))
 
 
 HITS = [{"source": "memories", "id": n, "snippet": f"memory {n} " + "y" * 60} for n in range(40)]
@@ -132,14 +131,10 @@ def test_p59_an_entry_is_shortened_inside_and_names_and_times_stay() -> None:
     assert 5_000 < len(left["running_recap"]) < 6_000, "a quarter, and the room that is left"
 
 
-def test_p54_what_is_never_cut() -> None:
+def test_p52_p54_a_prompt_that_fits_comes_back_equal_and_new_and_all_but_the_context_is_never_cut() -> None:
     prompt = example()
     fitted = fit(prompt, 1)
     assert fitted.prompt == {**prompt, "context": {}} and list(fitted.prompt) == list(prompt)
-
-
-def test_p52_a_prompt_that_fits_comes_back_equal_and_new() -> None:
-    prompt = example()
     for limit in (None, size(prompt), 10**9):
         fitted = fit(prompt, limit)
         assert fitted.prompt == prompt and fitted.prompt is not prompt
@@ -172,8 +167,7 @@ def test_p57_a_megabyte_takes_no_longer_than_it_must() -> None:
     best = {}
     for count in (1, 2):
         context = {"history_recent": lines * count, "memories": memories * count}
-        prompt = {"context": context, "input": "i", "instructions": "j"}
-        taken = []
+        prompt, taken = {"context": context, "input": "i", "instructions": "j"}, []
         for _ in range(5):
             start = time.process_time()
             fit(prompt, 50_000)
@@ -188,8 +182,6 @@ SOURCES = ("memories", "ai_diary", "chat_history")
 
 
 def random_prompt(rng: random.Random, most: int = 50) -> dict[str, Any]:
-    """Make a prompt of the shape hosts see: short and long lines in several scripts, hits, sections, actions."""
-
     def line(longest: int) -> str:
         start = rng.randrange(4000)
         if rng.random() < 0.01:
@@ -231,8 +223,7 @@ def is_cut_of(left: list[Any], whole: list[Any]) -> bool:
 
 @given(SMALL, st.integers(1, 900), PLACES)
 def test_p53_p55_p59_p60_parts_stay_in_order_and_the_account_is_exact(prompt: Any, limit: int, places: Any) -> None:
-    before = deepcopy(prompt)
-    fitted = fit(prompt, limit, places=places)
+    before, fitted = deepcopy(prompt), fit(prompt, limit, places=places)
     assert prompt == before
     left = fitted.prompt.get("context", {})
     for key, value in prompt.get("context", {}).items():
@@ -278,8 +269,7 @@ def test_f64_a_context_of_another_shape_is_only_ever_cut_whole(context: Any) -> 
 
 def test_p18_a_prompt_that_is_no_strict_json_is_made_so_and_noted() -> None:
     prompt, report = fit_prompt({"context": {"memories": [float("nan"), {1}]}, "input": b"x"}, 40)
-    assert prompt == {"context": {}, "input": "bytes"}
-    assert (len(report["notes"]), report["size"]) == (3, 33)
+    assert prompt == {"context": {}, "input": "bytes"} and (len(report["notes"]), report["size"]) == (3, 33)
 
 
 @pytest.mark.parametrize("bad", ["3", None, float("nan"), -1, True, float("inf")], ids=repr)

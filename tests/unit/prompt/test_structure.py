@@ -110,17 +110,13 @@ def test_p12_local_time_follows_the_message_s_zone_and_its_switch() -> None:
 KEYS = "limit limit_tokens size tokens over_limit counter sections left_out errors notes search"
 
 
-def test_p60_keys_always_stand_in_one_order_and_are_plain_json() -> None:
+def test_p60_g26_a_report_is_plain_json_of_keys_in_one_order_without_texts_of_foreign_errors() -> None:
     report = Report()
     report.search = {"hits": 3, "x": {1}}
     report.note("a", "b", "a")
     made = report.as_dict()
     assert list(made) == KEYS.split() and made["notes"] == ["a", "b"]
     assert json.loads(json.dumps(made, allow_nan=False)) == made
-
-
-def test_g26_no_text_of_foreign_errors_is_in_the_report() -> None:
-    report = Report()
     report.fail("x", KeyError("the canary sang"))
     report.fail("y", StoreReadError("z" * 5000))
     text = json.dumps(report.as_dict())

@@ -34,8 +34,7 @@ def test_l29_a_day_counts_when_it_is_full() -> None:
 @given(st.integers(-100, 100), st.integers(-5, 5000), st.integers(1, 3650))
 def test_l29_it_goes_toward_zero_and_never_past_it(base: int, days: int, decay_days: int) -> None:
     now, later = rules.decay(base, days, decay_days), rules.decay(base, days + 1, decay_days)
-    assert abs(later) <= abs(now) <= abs(base)
-    assert now * base >= 0 and rules.decay(-base, days, decay_days) == -now
+    assert abs(later) <= abs(now) <= abs(base) and now * base >= 0 and rules.decay(-base, days, decay_days) == -now
     if days <= 0:
         assert now == base
     if days >= decay_days:

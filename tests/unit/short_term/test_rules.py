@@ -113,5 +113,4 @@ def test_m17_m21_a_channel_appears_once_and_lines_that_stand_in_the_lists_are_no
     shown = {("c", "hi there"), ("d", "bye"), ("c", "x" * 5000)}
     given = [entry("c", items=items), entry("d", id=2, items=items[1:2])]
     ((kept_entry,), left_out) = choose_entries(given, None, 3, shown)
-    assert [item.content for item in kept_entry.items] == ["bye", "hi..."]
-    assert left_out == {2: "visible"}
+    assert [item.content for item in kept_entry.items] == ["bye", "hi..."] and left_out == {2: "visible"}

@@ -91,8 +91,7 @@ def test_s29_all_scenes_but_the_newest_are_taken_and_an_edited_one_makes_it_anew
     assert (made, numbers(made)) == (RecapPlan(versions[0], (edited, THREE)), (3, 0, 10, 30))
     scenes = CoveredScene(1, 10, 1), TWO, THREE
     assert plan_recap(scenes, versions, 2) == RecapPlan(None, scenes)
-    again = version(5, ONE, TWO)
-    newest_changed = [ONE, TWO, CoveredScene(3, 30, 1), FOUR]
+    again, newest_changed = version(5, ONE, TWO), [ONE, TWO, CoveredScene(3, 30, 1), FOUR]
     assert plan_recap(newest_changed, [*versions, again], 2) == RecapPlan(again, tuple(newest_changed[2:]))
 
 
@@ -102,8 +101,7 @@ def test_s29_a_scene_that_is_gone_or_new_in_the_middle_counts_as_changed_and_del
     between = CoveredScene(9, 15, 0)
     made = plan_recap([ONE, between, TWO, THREE], versions, 1)
     assert made == RecapPlan(versions[0], (between, TWO, THREE)) and plan_recap([], versions, 1) is None
-    stored = version(0, ONE, TWO)
-    moved = [CoveredScene(1, 7, 0), CoveredScene(2, 17, 0)]
+    stored, moved = version(0, ONE, TWO), [CoveredScene(1, 7, 0), CoveredScene(2, 17, 0)]
     assert plan_recap(moved, [stored], 0) is None
     assert plan_recap([*moved, CoveredScene(3, 20, 0)], [stored], 0) == RecapPlan(stored, (CoveredScene(3, 20, 0),))
 

@@ -95,9 +95,8 @@ def test_t58_a_question_finds_a_stop_word_that_is_a_tag_unless_the_host_tags_eve
 @pytest.mark.parametrize(("text", "tags"), [
     ("I write C++ daily", ["c++"]), ("vitamin c daily", []), ("see O\u2019Brien there", ["o'brien"]),
     ("science sci-fi", ["sci-fi"]), ("an ai thing", ["ai"]), ("we had ❤\ufe0f and 🍕!", ["🍕"]),
-    ("数学の宿題は", ["数学", "宿題"]), ("新しいtシャツです", ["tシャツ"]), ("tofu😀cat", []),
-    ("ein 猫cafe hier", ["猫cafe"]),
-    ("die 猫cafeteria", []),
+    ("数学の宿題は", ["数学", "宿題"]),
+    ("新しいtシャツです", ["tシャツ"]), ("tofu😀cat", []), ("ein 猫cafe hier", ["猫cafe"]), ("die 猫cafeteria", []),
 ])  # fmt: skip
 def test_t5_t8_tags_with_signs_symbols_and_scripts_without_spaces(text: str, tags: list[str]) -> None:
     known = ["c++", "o'brien", "sci-fi", "ai", "🍕", "数学", "宿題", "tシャツ", "猫cafe"]

@@ -45,7 +45,6 @@ SAMPLES: dict[str, tuple[Any, Any]] = {"text": ("sample", ""), "number": (1, Non
 
 
 def check_templates(overlay: Path | None) -> list[TemplateError]:
-    """Return every problem of an overlay, or with None of the shipped templates: each is rendered."""
     problems: list[TemplateError] = []
     for name in names(overlay or resources.find("prompts")):
         env = compiled.environment(str(overlay) if overlay else None, "json" if name.endswith(".json.j2") else "text")
@@ -114,8 +113,7 @@ def test_p64_f32_nothing_reaches_outside(overlay: Overlay, source: str) -> None:
 @pytest.mark.parametrize("source", [
     "{% for i in range(10**9) %}{{ i }}{% endfor %}", "{{ 'a' * 10**7 }}", "{% include 'instructions.txt.j2' %}",
     "{% for i in range(99999) %}{% for j in range(99999) %}{{ j }}{% endfor %}{% endfor %}",
-    "{% set x = 'a' * 1000 %}" + "{% set x = x ~ x %}" * 15 + "{{ x }}",
-    "{% for a in b %}" * 30 + "{% endfor %}" * 30,
+    "{% set x = 'a' * 1000 %}" + "{% set x = x ~ x %}" * 15 + "{{ x }}", "{% for a in b %}" * 30 + "{% endfor %}" * 30,
 ], ids=str)  # fmt: skip
 def test_p65_more_than_a_million_characters_are_an_error_and_no_hang(overlay: Overlay, source: str) -> None:
     began = time.process_time()
@@ -153,8 +151,7 @@ def test_p65_a_broken_overlay_is_replaced_and_told(overlay: Overlay, caplog: pyt
     with caplog.at_level(logging.WARNING):
         renderer, again = Renderer(folder, on_note=told.append), Renderer(folder)
         assert renderer.text(LINE, **GIVEN) == renderer.text(LINE, **GIVEN) == again.text(LINE, **GIVEN) == shipped()
-    assert told == renderer.notes == again.notes and len(told) == 1
-    assert f"{folder / LINE}) line 1" in told[0]
+    assert told == renderer.notes == again.notes and len(told) == 1 and f"{folder / LINE}) line 1" in told[0]
     assert len(caplog.records) == 1 and LINE in caplog.text
     assert [error.template for error in check_templates(folder)] == [LINE]
 

@@ -85,8 +85,7 @@ def test_g24_a_file_without_the_package_is_estimated_and_the_log_names_the_extra
 ) -> None:
     """Whoever put the file there expects exact counts, and must learn what is missing."""
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    assert resolve_counter(None, "gpt-4o") == (estimate_tokens, ESTIMATE)
-    assert "prompt-engine[tokens]" in caplog.text
+    assert resolve_counter(None, "gpt-4o") == (estimate_tokens, ESTIMATE) and "prompt-engine[tokens]" in caplog.text
 
 
 def test_g24_the_files_are_those_tiktoken_looks_for() -> None:

@@ -1,16 +1,12 @@
 """G10, G11: how texts are folded for comparing, and what a text loses on its way in."""
 
 import unicodedata
-from contextlib import closing
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.chat_history_cache import load_chat_history, save_chat_message
-from core.scope import Scope
 from core.text.folding import clean, fold, fold_case
-from tests.store.world import open_db
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=80)
 """Texts with every code point there is, lone surrogates and NUL too."""
@@ -40,15 +36,6 @@ def test_g10_no_latin_or_greek_letter_keeps_an_accent_and_a_folded_text_is_folde
     for char in fold(text):
         first, *marks = unicodedata.normalize("NFD", char)
         assert not (marks and unicodedata.name(first, "").startswith(("LATIN SMALL", "GREEK SMALL"))), char
-
-
-def test_g10_ids_are_not_folded() -> None:
-    paths = ("tg/U1", "tg/u1", "tg/ｕ1")
-    with closing(open_db("sqlite://")) as db:
-        for path in paths:
-            save_chat_message(path, f"in {path}", db=db, scope=Scope("p"))
-        for path in paths:
-            assert [line["text"] for line in load_chat_history(path, db=db, scope=Scope("p"))] == [f"in {path}"]
 
 
 @given(ANY)

@@ -136,7 +136,6 @@ def test_t46_given_phrases_replace_their_group_languages_add_up_and_refusals_win
 
 
 def example(phrase: str) -> str:
-    """Return a text that a phrase matches: its first alternatives, nothing for what may be anything."""
     phrase = re.sub(r"\(! [^()]*\)", "", phrase)
     while "(" in phrase:
         phrase = re.sub(r"\(([^|()]*)[^()]*\)", r"\1", phrase)
@@ -245,8 +244,7 @@ def test_c12_wishes_are_given_and_taken_back_in_spoken_words(language: str) -> N
     `old | new`: with `>` the old one ends or is replaced, with `=` it stays.
     """
     settings = Settings(languages=(language,))
-    lines = (CORPUS / "spoken.txt").read_text(encoding="utf-8").splitlines()
-    wrong = []
+    lines, wrong = (CORPUS / "spoken.txt").read_text(encoding="utf-8").splitlines(), []
     for sign, (code, *texts) in ((line[0], line[2:].split(" | ")) for line in lines):
         if code != language:
             continue
@@ -264,8 +262,7 @@ def test_c12_wishes_are_given_and_taken_back_in_spoken_words(language: str) -> N
             ) is (sign == ">")
         if not is_right:
             wrong.append(" | ".join((sign, *texts)))
-    assert sum(line[2:].startswith(f"{language} ") and line[0] in "-=" for line in lines) >= 15
-    assert not wrong
+    assert sum(line[2:].startswith(f"{language} ") and line[0] in "-=" for line in lines) >= 15 and not wrong
 
 
 def test_c12_a_ban_for_a_pregnancy_replaces_no_other() -> None:
@@ -294,8 +291,7 @@ def test_c12_what_is_meant_without_a_word_for_it_is_understood(last: str, newest
 
 def test_c12_a_form_of_address_is_no_name_and_a_character_has_none() -> None:
     (given,) = read_instructions("*I bow.* My name is Vex. (OOC: please always answer in German)", Settings())
-    assert "Vex" not in given.text
-    assert not read_instructions("Don't call me girl.\n*She leaves.*", Settings())
+    assert "Vex" not in given.text and not read_instructions("Don't call me girl.\n*She leaves.*", Settings())
     assert not read_instructions("u should call me when ur home", Settings())
     # `You may say du` would replace `call me Kim`
     for text, is_name in (("du kannst ruhig Du zu mir sagen", False), ("du kannst Kim zu mir sagen", True)):

@@ -114,10 +114,9 @@ SAID = ("<b>Hello</b> Ann.", "[i]Hello[/i] Ann.", "<answer>Green tea.</answer> E
 
 
 @pytest.mark.parametrize(("reply", "said"), [
-    *((reply, reply) for reply in SAID),
-    ("", ""), ("  Hello <b>there</b>. ", "Hello <b>there</b>."), ("a<think>b</think>c<thinking>d</thinking>e", "ace"),
-    ("<think>I could write <reasoning> here</think>Yes.", "Yes."), ("<think>never closed", ""),
-    ("<think/>Yes. <thinker>No.</thinker>", "Yes. <thinker>No.</thinker>"),
+    *((reply, reply) for reply in SAID), ("", ""), ("  Hello <b>there</b>. ", "Hello <b>there</b>."),
+    ("a<think>b</think>c<thinking>d</thinking>e", "ace"), ("<think>I could write <reasoning> here</think>Yes.", "Yes."),
+    ("<think>never closed", ""), ("<think/>Yes. <thinker>No.</thinker>", "Yes. <thinker>No.</thinker>"),
     ("So: <think>a <think>b</think> c</think>yes.", "So: yes."),
     *((f"{before}Hello.", "Hello.") for before in (
         "It began before the reply.</think>\n\n", "<THINK>Loud.</THINK>", "<thought>Gemini</thought>",
@@ -168,8 +167,7 @@ def test_s33_errors_and_refusals_are_told_from_ordinary_texts_by_the_beginning_w
         text = f"{before}Error 429: too many requests"
         assert why(text) == "error_like"
         assert judge_refusal(text, "", patterns=()) == "", "by hand it may be written"
-    assert why("Ann came home. Error 429: too many requests") == ""
-    assert beginning("x" * 10_000) == "x" * 2000
+    assert why("Ann came home. Error 429: too many requests") == "" and beginning("x" * 10_000) == "x" * 2000
 
 
 def test_s33_a_blank_text_is_refused_whatever_is_there_and_the_shortest_share_is_exact() -> None:

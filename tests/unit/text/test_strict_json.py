@@ -47,16 +47,14 @@ class Angry(UserDict[str, Any]):
 def test_p18_each_kind_of_value(given_value: Any, made: Any, noted: bool) -> None:
     value, notes = make_strict({"k": [given_value]})
     assert value == {"k": [made]} and make_strict({"k": given_value})[0] == {"k": made}
-    assert type(value["k"][0]) is type(made)
-    assert bool(notes) is noted
+    assert type(value["k"][0]) is type(made) and bool(notes) is noted
     json.loads(json.dumps(value, allow_nan=False))
 
 
 def test_p18_keys_become_text() -> None:
     value, notes = make_strict({1: "a", None: "b", 2.5: "c", date(2026, 3, 10): "d", ("x",): "e", "f\x00": "f"})
     assert value == {"1": "a", "null": "b", "2.5": "c", "2026-03-10": "d", "tuple": "e", "f": "f"}
-    assert len(notes) == 5
-    assert make_strict({True: 1, False: 2})[0] == {"true": 1, "false": 2}
+    assert len(notes) == 5 and make_strict({True: 1, False: 2})[0] == {"true": 1, "false": 2}
     value, notes = make_strict({1: "a", "1": "the later wins"})
     assert value == {"1": "the later wins"} and any("two keys" in note for note in notes)
 

@@ -99,8 +99,7 @@ def test_parts_are_the_same_whole_and_one_by_one(monkeypatch: pytest.MonkeyPatch
 def test_what_stands_before_the_broken_place_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = list(read_parts(io.StringIO('[{"a": "}]"}, {"d": 1}, {"b": tru}, {"e": 2}]')))
     assert [part.value for part in parts] == [{"a": "}]"}, {"d": 1}, BROKEN]
-    cut = list(read_parts(io.StringIO('[{"a": 1}, {"d"')))
-    assert [part.value for part in cut] == [{"a": 1}, BROKEN]
+    assert [part.value for part in read_parts(io.StringIO('[{"a": 1}, {"d"'))] == [{"a": 1}, BROKEN]
     monkeypatch.setitem(sys.modules, "ijson", None)
     (part,) = read_parts(io.StringIO('[{"a": 1}, {"d"'))
     assert isinstance(part.value, BadJson) and "prompt-engine[import]" in part.value.reason
@@ -154,8 +153,7 @@ def test_r23_a_document_that_is_read_whole_is_bounded(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize(("dates", "read"), [
-    (["01.02.2026 20:00", "14.02.2026, 21:05"], ["02-01 20:00", "02-14 21:05"]),
-    (["1.2.26"], ["02-01 00:00"]),
+    (["01.02.2026 20:00", "14.02.2026, 21:05"], ["02-01 20:00", "02-14 21:05"]), (["1.2.26"], ["02-01 00:00"]),
     (["03/04/2026 10:00", "25/06/2026 10:00"], ["04-03 10:00", "06-25 10:00"]),
     (["3/25/2026 3:05 PM", "4/1/2026 4:00 pm"], ["03-25 15:05", "04-01 16:00"]),
     (["2026/03/04 10:00", "2026-03-05"], ["03-04 10:00", "03-05 00:00"]),

@@ -79,8 +79,7 @@ def test_l39_a_document_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(("content", "said"), [
-    ("a: &a [x]\nitems: [*a, *a]\n", "line 2 holds an alias"),
-    ("items:\n- text: 'a\n", "is not YAML"),
+    ("a: &a [x]\nitems: [*a, *a]\n", "line 2 holds an alias"), ("items:\n- text: 'a\n", "is not YAML"),
     ("items: [" + "[" * 30 + "]" * 30 + "]", "line 1 is nested deeper than 20 levels"),
     ("items: []\n---\nitems: []\n", "several documents"),
     ("items:\n- !!python/object/apply:os.getcwd []\n", "line 1 holds what YAML makes no value of"),

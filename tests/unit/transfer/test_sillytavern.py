@@ -41,15 +41,13 @@ def test_s48_a_header_without_versions() -> None:
         assert read_header(line)[:2] == (line, ()) and write_header(line, (), None, "c", ()) == line
         version = read_header(_line(_storage([3])))[1][0]
         made = write_header(line, (version,), 3, "c", ())["chat_metadata"][RUNNING]
-        assert (made["chat_id"], made["current_version"]) == ("c", 3)
-        assert list(made["versions"][0]) == FIELDS.split()
+        assert (made["chat_id"], made["current_version"]) == ("c", 3) and list(made["versions"][0]) == FIELDS.split()
 
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
 def _again(line: dict[str, Any]) -> tuple[dict[str, Any], Beside]:
-    """Return a line that was taken apart and built again, and what was stored beside its text."""
     text, (role, _, hidden) = clean(line["mes"]), tavern_lines.read_role(line)
     beside, excluded, left = tavern_lines.split_line(line, text)
     kept, digest = tavern_lines.keep(left), tavern_lines.digest(text, hidden, excluded, beside)
@@ -71,8 +69,7 @@ def test_s48_which_alternatives_a_line_has(swipes: Any, chosen: Any, wanted: lis
     """A blank one and one that is no text are kept in the line: they can never be chosen."""
     line = {"mes": "2", "swipes": swipes, "swipe_id": chosen}
     made, beside = _again(line)
-    assert [(a.number, a.is_current) for a in beside.alternatives] == wanted
-    assert made["swipes"] == swipes
+    assert [(a.number, a.is_current) for a in beside.alternatives] == wanted and made["swipes"] == swipes
 
 
 def test_s48_what_is_too_large_or_too_deep_is_not_kept() -> None:

@@ -77,6 +77,15 @@ def test_r37_words_are_read_wherever_they_stand(message: dict[str, Any], said: s
 
 SAID, STOP = event({"content": "Tea."}), event({}, finish_reason="stop")
 USAGE = b'data: {"choices": [], "usage": {}}\n\n'
+NO_ANSWERS = (
+    b"", b"[]", b'{"error": {}}', b'{"choices": []}', b'{"choices": [7]}', b"\xff",
+    b'{"error": {"message": "x"}, "choices": [{"message": {"content": "half"}, "finish_reason": "stop"}]}',
+    b'{"choices": [{"message": {"content": "half"}, "finish_reason": "error"}]}',
+    event({"content": "half"}) + b'data: {"error": {"message": "gone"}}\n\ndata: [DONE]\n\n',
+    event({"content": "half"}) + b"event: error\ndata: gone\n\ndata: [DONE]\n\n",
+    event({"content": "half"}) + event({}, finish_reason="error") + b"data: [DONE]\n\n",
+    event({"content": "half"}) + event({}, error={"code": 502}, finish_reason="stop") + b"data: [DONE]\n\n",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("content", "said"), [
@@ -85,22 +94,10 @@ USAGE = b'data: {"choices": [], "usage": {}}\n\n'
     (STOP.replace(b', "finish', b',\ndata: "finish') + b"data: [DONE]\n", ""),
     (b'data: {"choices": [{"delta":\ndata: {"content": "Tea."},\ndata: "finish_reason": "stop"}]}\n\n', "Tea."),
     ((SAID + STOP).replace(b"\r\n\r\n", b"\n"), "Tea."), (SAID + STOP.rstrip(), "Tea."),
+    *((content, None) for content in NO_ANSWERS),
 ])  # fmt: skip
-def test_r39_an_answer_is_whole_when_its_finish_reason_came(content: bytes, said: str | None) -> None:
+def test_r37_r39_an_answer_is_whole_when_its_finish_reason_came_and_no_error(content: bytes, said: str | None) -> None:
     assert read(content) == said
-
-
-@pytest.mark.parametrize("content", [
-    b"", b"[]", b'{"error": {}}', b'{"choices": []}', b'{"choices": [7]}', b"\xff",
-    b'{"error": {"message": "x"}, "choices": [{"message": {"content": "half"}, "finish_reason": "stop"}]}',
-    b'{"choices": [{"message": {"content": "half"}, "finish_reason": "error"}]}',
-    event({"content": "half"}) + b'data: {"error": {"message": "gone"}}\n\ndata: [DONE]\n\n',
-    event({"content": "half"}) + b"event: error\ndata: gone\n\ndata: [DONE]\n\n",
-    event({"content": "half"}) + event({}, finish_reason="error") + b"data: [DONE]\n\n",
-    event({"content": "half"}) + event({}, error={"code": 502}, finish_reason="stop") + b"data: [DONE]\n\n",
-])  # fmt: skip
-def test_r37_what_is_no_answer_or_ends_in_an_error_is_none(content: bytes) -> None:
-    assert read(content) is None
 
 
 HOST = AccessToken(7, "host", "iris")
@@ -245,8 +242,7 @@ def test_r40_the_persons_own_words_are_found_inside_a_template(name: str) -> Non
     assert messages.read_question(text) == own
     for said in ([user(text)], [*HISTORY, user(text)]):
         assert tasks.name_task({}, {"messages": said}) == ""
-    system_text = f"{GUIDE}{FOUND}"
-    assert tasks.name_task({}, {"messages": [system(system_text), user("Where are my keys?")]}) == ""
+    assert tasks.name_task({}, {"messages": [system(f"{GUIDE}{FOUND}"), user("Where are my keys?")]}) == ""
 
 
 def test_r40_a_note_in_a_message_of_its_own_is_not_the_persons() -> None:
