@@ -89,6 +89,15 @@ def traced(db: Database) -> Iterator[list[str]]:
 
 
 @contextmanager
+def listening(engine: Any, name: str, note: Any) -> Iterator[None]:
+    event.listen(engine, name, note)
+    try:
+        yield
+    finally:
+        event.remove(engine, name, note)
+
+
+@contextmanager
 def watched(db: Database, note: Callable[..., object], *, after: bool = False) -> Iterator[None]:
     """Call `note(statement, values, connection)` before each statement is sent, or after it is answered.
 

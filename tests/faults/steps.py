@@ -4,8 +4,6 @@
 itself (`python -m tests.faults.steps URL PERSONA NAME STEP`) this is a worker that ends itself with SIGKILL.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -16,16 +14,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Self
 
-from sqlalchemy import event, select
+from sqlalchemy import select
 
 from core import jobs, lifelong, stories
 from core.database.engine import Database
 from core.database.registry import REGISTRY
 from core.database.schema import TABLES
 from core.upkeep import migration as migrating
-from tests.databases import watched
+from tests.databases import listening, watched
 from tests.spec.stage import HERE
 from tests.spec.story import Story
 from tests.store.world import Clock
@@ -67,20 +65,17 @@ class Dying:
         self._wrote = False
         self._step()
 
-    def __enter__(self) -> Dying:
+    def __enter__(self) -> Self:
         self._watched.enter_context(watched(self.db, self._statement))
         for engine in set(self.db.engines()):
-            event.listen(engine, "commit", self._commit)
+            self._watched.enter_context(listening(engine, "commit", self._commit))
         return self
 
     def __exit__(self, *_: object) -> None:
         self._watched.close()
-        for engine in set(self.db.engines()):
-            event.remove(engine, "commit", self._commit)
 
 
 def model(messages: list[dict[str, str]]) -> str:
-    """Answer everything that is asked in these stories."""
     asked = messages[-1]["content"]
     if "sceneBreakAt" in asked:
         return json.dumps({"sceneBreakAt": 14 if "from 9 " in asked else False, "rationale": "they leave"})
@@ -126,8 +121,7 @@ def _of_persona(kind: str) -> Callable[[Story], Any]:
 
 
 def _scenes(stage: Story) -> None:
-    rows = _told(stage)
-    quiet = stage.with_flags(running_scene_recap_auto_generate=False)
+    rows, quiet = _told(stage), stage.with_flags(running_scene_recap_auto_generate=False)
     for at in (9, 18):
         stories.add_scene_break(rows[at], recap=False, **stage.given)
         stories.set_scene_recap(rows[at], f"Scene to {at}.", **quiet)

@@ -81,7 +81,6 @@ def expected() -> dict[str, Any]:
 
 
 def play(db: Database) -> dict[str, Any]:
-    """Act the whole story on an empty, migrated database and return what every call gave."""
     story = _Story(db)
     for act in (_tag, _say, _remember, _note, _talk, _change, _search, _list, _prompt, _recap, _end):
         act(story)
@@ -119,8 +118,7 @@ def _say(s: _Story) -> None:
 
 def _remember(s: _Story) -> None:
     for n, text in enumerate(TEXTS):
-        at = NOW - timedelta(days=n, microseconds=n)
-        place = (None, S1, C9, DIRECT)[n % 4]
+        at, place = NOW - timedelta(days=n, microseconds=n), (None, S1, C9, DIRECT)[n % 4]
         own = s.more(place, participant="tg/ann" if place == DIRECT else None)
         tags = [TAGS[n % len(TAGS)], TAGS[(n + 3) % len(TAGS)]]
         s.tell(f"memory {n}", insert_memory, text, "synth", "chat", tags, timestamp=at, importance=n / 10, **own)
@@ -133,8 +131,7 @@ def _remember(s: _Story) -> None:
 
 def _note(s: _Story) -> None:
     for n, text in enumerate(TEXTS):
-        at = NOW - timedelta(hours=n, microseconds=n)
-        place = (None, S1, DIRECT)[n % 3]
+        at, place = NOW - timedelta(hours=n, microseconds=n), (None, S1, DIRECT)[n % 3]
         own = s.more(place, participant="tg/ann" if place == DIRECT else None)
         tags, people = [TAGS[n % len(TAGS)]], ["Ann", "ann"]
         texts = (text, f"thought {text}", ["joy"], "sum", "said")
@@ -164,8 +161,7 @@ def _talk(s: _Story) -> None:
 
 
 def _recap(s: _Story) -> None:
-    own = s.more("tg/story", participant="tg/ann")
-    save = chat_history_cache.save_chat_message
+    own, save = s.more("tg/story", participant="tg/ann"), chat_history_cache.save_chat_message
     rows = []
     for n in range(24):
         at, text = NOW - timedelta(hours=40 - n, minutes=n), f"{TEXTS[n % 8]} {n}"
@@ -217,11 +213,10 @@ def _change(s: _Story) -> None:
 
 SEARCHES: tuple[dict[str, Any], ...] = (
     {"tags": ["cat"]}, {"tags": ["café", "cafe"]}, {"tags": ["a\\b", "it's"]}, {"tags": ["猫", "😀"]},
-    {"tags": ["x_y", "50%"]},
-    {"keywords": ["tofu"]}, {"keywords": ["50%"]}, {"keywords": ["a_b"]}, {"keywords": ["back\\slash"]},
-    {"keywords": ["' quote \""]}, {"keywords": ["strasse"]}, {"keywords": ["cafe"]}, {"keywords": ["café"]},
-    {"keywords": ["宿題"]}, {"keywords": ["🐈"]}, {"keywords": ["xylofan"]}, {"keywords": ["%"]}, {"keywords": ["\\"]},
-    {"keywords": ["said", "raw"], "include_chat": False},
+    {"tags": ["x_y", "50%"]}, {"keywords": ["tofu"]}, {"keywords": ["50%"]}, {"keywords": ["a_b"]},
+    {"keywords": ["back\\slash"]}, {"keywords": ["' quote \""]}, {"keywords": ["strasse"]}, {"keywords": ["cafe"]},
+    {"keywords": ["café"]}, {"keywords": ["宿題"]}, {"keywords": ["🐈"]}, {"keywords": ["xylofan"]},
+    {"keywords": ["%"]}, {"keywords": ["\\"]}, {"keywords": ["said", "raw"], "include_chat": False},
     {"query": "what is my cat called, and where are the two spaces?"},
     {"query": "tofu cat slash", "since": NOW - timedelta(days=2), "until": NOW - timedelta(hours=1)},
 )  # fmt: skip
@@ -275,7 +270,6 @@ def _without_times(value: Any) -> Any:
 
 
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Return where the results of two plays differ, each with both values; empty when they are equal."""
     return list(_differences("", dict(one), dict(other)))[:20]
 
 

@@ -157,8 +157,7 @@ def all_rows(db: Database, persona: str) -> list[Row]:
         key = table.c.id if "id" in table.c else table.c.conversation_key
         return db.read(select(table).where(table.c.persona_id == persona).order_by(key), source=table.name)
 
-    local = {c.conversation_key for c in stored(schema.conversations) if c.local_only}
-    made = []
+    local, made = {c.conversation_key for c in stored(schema.conversations) if c.local_only}, []
     for r in stored(schema.memories):
         hidden = r.archived_at or r.superseded_by
         expired = r.expires_at is not None and r.expires_at <= db.clock()

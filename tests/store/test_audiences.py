@@ -31,8 +31,7 @@ def test_d6_f4_one_row_per_owner_however_alike_their_keys_are(db: Database, scop
     keys.append(AudienceKey("conversation", "s1", "tg/7"))
     made = [make(db, scope, key) for key in keys]
     assert len(set(made)) == len(keys) and [make(db, scope, key) for key in keys] == made
-    assert count(db, table, scope.persona) == len(keys)
-    assert make(db, own_scope(), keys[0]) not in made
+    assert count(db, table, scope.persona) == len(keys) and make(db, own_scope(), keys[0]) not in made
 
 
 def in_chat(scope: Scope, conversation: str, who: str, privacy: str | None) -> Scope:
@@ -54,8 +53,7 @@ def test_f82_a_separate_chat_shares_only_what_its_person_asked_to_keep(db: Datab
             found = search_memories(keywords=["dragon"], limit=50, db=db, scope=asked)
             lines = {hit["snippet"] for hit in found if hit["source"] == "chat_history"}
             saved = {hit["snippet"] for hit in found if hit["source"] == "memories"}
-            assert lines == {f"A dragon in {name}"}
-            assert saved == {f"Ann fears the dragon of {each}" for each in places}
+            assert lines == {f"A dragon in {name}"} and saved == {f"Ann fears the dragon of {each}" for each in places}
         shown = str(build_json_prompt({"text": "The dragon?", "interface_path": here.conversation}, db=db, scope=here))
         assert all(f"fears the dragon of {each}" in shown for each in places)
         assert all((f"dragon in {each}" in shown) is (each == name) for each in places)

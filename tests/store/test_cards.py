@@ -99,8 +99,7 @@ def test_l41_what_is_not_taken_of_a_card_is_said(
     Path("mira.json").write_text(json.dumps({**V2, "data": card}))
     assert cli.main(["import", "mira.json", "--database", "sqlite:///a.db", "--text"]) == 0
     shown = capsys.readouterr()
-    assert "Not taken from the card: post-history instructions." in shown.err
-    assert "Imported" not in shown.out
+    assert "Not taken from the card: post-history instructions." in shown.err and "Imported" not in shown.out
 
 
 @pytest.mark.engines("sqlite")
@@ -132,8 +131,7 @@ def test_l41_a_text_written_by_hand_is_not_lost(db: Database, tmp_path: Path) ->
     (b"PK\x03\x04 broken", "no character card"), (b"[" * 100_000, "no character card"),
 ])  # fmt: skip
 def test_l41_what_is_no_card_is_refused(db: Database, tmp_path: Path, content: bytes, said: str) -> None:
-    settings = Settings(persona_folder=str(tmp_path / "personas"))
-    path = tmp_path / "card.png"
+    settings, path = Settings(persona_folder=str(tmp_path / "personas")), tmp_path / "card.png"
     path.write_bytes(content)
     with pytest.raises(TransferError, match=said):
         import_card(path, db=db, settings=settings, scope=own_scope())
@@ -146,8 +144,7 @@ def test_l41_from_a_card_to_a_prompt_in_one_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'own.db'}")
-    path = write(tmp_path / "card.png", "v2")
-    assert cli.main(["import", str(path), "--persona-id", "mira"]) == 0
+    assert cli.main(["import", str(write(tmp_path / "card.png", "v2")), "--persona-id", "mira"]) == 0
     assert json.loads(capsys.readouterr().out)["items"]["imported"] == 1
     message = {"message_id": "1", "text": "hi", "interface_path": "web/1", "from_user": {"id": "a", "full_name": "Ann"}}
     made = prompt_engine.build_messages(message, db=db, scope=Scope("mira"))

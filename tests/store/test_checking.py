@@ -39,21 +39,18 @@ def findings(db: Database) -> list[Finding]:
 def test_f74_an_empty_database_is_one_line(fresh_url: str) -> None:
     with closing(Database(fresh_url)) as db:
         found = [one for one in check.check_server(db) if one.severity != "warning"]
-        assert found == [Finding("note", "empty", "", "run prompt-engine db init")]
-        assert inspection.read_facts(db) == {}
+        assert found == [Finding("note", "empty", "", "run prompt-engine db init")] and inspection.read_facts(db) == {}
 
 
 def test_d29_what_was_dropped_by_hand_is_named_with_the_remedy(db: Database) -> None:
     assert findings(db) == []
     drop = "DROP INDEX ix_diary_chat" + ("" if db.family == "sqlite" else " ON ai_diary")
     run(db, "ALTER TABLE memories DROP COLUMN pinned", drop, "DROP TABLE tag_links")
-    before = inspection.read_facts(db)
-    found = {one.where: one for one in findings(db)}
+    before, found = inspection.read_facts(db), {one.where: one for one in findings(db)}
     assert {(where, one.severity) for where, one in found.items()} == {
         ("memories.pinned", "error"), ("ai_diary.ix_diary_chat", "warning"), ("tag_links", "error"),
     }  # fmt: skip
-    assert "prompt-engine db migrate" in found["tag_links"].remedy
-    assert inspection.read_facts(db) == before
+    assert "prompt-engine db migrate" in found["tag_links"].remedy and inspection.read_facts(db) == before
     run(db, *(found[where].remedy.rstrip(";") for where in ("memories.pinned", "ai_diary.ix_diary_chat")))
     assert [one.where for one in findings(db)] == ["tag_links"]
     with pytest.raises(StoreError, match=r"tag_links could not be read.*run `prompt-engine db migrate`"):
@@ -159,8 +156,7 @@ def test_f74_the_rights_to_make_the_tables_are_named_before_and_when_they_lack(f
         with closing(Database(fresh_url)) as db:
             run(db, *(one.remedy.rstrip(";") for one in found))
         with closing(Database(url)) as other:
-            assert check.check_server(other) == [check.NO_TABLES]
-            assert migration.migrate(other).changed
+            assert check.check_server(other) == [check.NO_TABLES] and migration.migrate(other).changed
 
 
 @pytest.mark.engines("mariadb", "mysql")

@@ -15,7 +15,7 @@ from unittest.mock import Mock
 
 import pymysql
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import text
 
 from core.calls.defaults import EMBEDDED_FILE, configure, handle
 from core.chat_history_cache import load_chat_history, save_chat_message
@@ -28,6 +28,7 @@ from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.upkeep import check
+from tests.databases import listening
 from tests.servers import Server
 from tests.store.scenario import differing, expected, play
 from tests.store.world import account, full_disk, of_today, open_db
@@ -57,8 +58,7 @@ def test_g28_a_clock_before_2025_still_gives_each_process_ids_of_its_own() -> No
     past = datetime(1970, 1, 1, tzinfo=UTC)
     first, second = Ids(lambda: past), Ids(lambda: past)
     mine, theirs = first.take(100), second.take(100)
-    assert not set(mine) & set(theirs)
-    assert mine == sorted(set(mine))
+    assert not set(mine) & set(theirs) and mine == sorted(set(mine))
     assert max(mine + theirs) < Ids(lambda: datetime(2026, 1, 1, tzinfo=UTC)).one()
     assert Ids(lambda: datetime(2090, 1, 1, tzinfo=UTC)).one() < 2**53
 
@@ -77,8 +77,7 @@ def test_g28_f59_ids_rise_below_2_to_the_53_when_the_clock_jumps_ahead_and_back(
     times[-1] -= timedelta(hours=12)
     made += ids.take(3)
     assert made == sorted(set(made)) and made[-1] < 2**53
-    assert made_at(made[-1]).date() == (now + timedelta(days=1)).date()
-    assert Ids(lambda: ahead).one() < 2**42
+    assert made_at(made[-1]).date() == (now + timedelta(days=1)).date() and Ids(lambda: ahead).one() < 2**42
 
 
 def test_g28_rows_whose_ids_are_taken_are_stored_under_new_ones(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,18 +120,12 @@ def test_g25_an_option_that_cannot_be_is_refused_where_a_database_is_opened(opti
         open_database("sqlite://", **option)
 
 
-def test_f73_a_folder_is_named_as_in_an_address(tmp_path: Path) -> None:
-    (tmp_path / "my data").mkdir()
-    files.check_folder(f"sqlite:///{tmp_path}/my%20data/persona.db")
-
-
 def test_f54_mode_ro_reads_and_never_writes(file: Path) -> None:
     with closing(open_database(f"sqlite:///{file}?mode=ro")) as db:
         assert len(search_memories(keywords=["tea"], db=db)) == 1
         with pytest.raises(StoreWriteError, match="read only") as caught:
             insert_memory("Bob likes cake", "bob", "chat", [], db=db)
-        assert caught.value.number == 1290
-        assert [one for one in check.check_server(db) if one.severity == "error"] == []
+        assert caught.value.number == 1290 and [one for one in check.check_server(db) if one.severity == "error"] == []
     with pytest.raises(StoreError, match="cannot be opened"):
         open_database(f"sqlite:///{file.with_name('none.db')}?mode=ro")
     assert not file.with_name("none.db").exists()
@@ -246,6 +239,8 @@ def test_f54_rows_of_a_journal_are_never_left_out(file: Path) -> None:
 
 def test_f73_no_file_is_made_where_none_can_be_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Desktop programs start an MCP server in `/`; and a folder may be gone."""
+    (tmp_path / "my data").mkdir()
+    files.check_folder(f"sqlite:///{tmp_path}/my%20data/persona.db")  # there as in an address
     monkeypatch.delenv("DATABASE_URL", raising=False)
     (tmp_path / "gone").mkdir()
     for folder in ("/", tmp_path / "gone"):
@@ -275,13 +270,9 @@ def test_f52_a_text_larger_than_the_packet_is_told_so(make_server: Callable[...,
 @SERVERS
 def test_f52_a_large_text_on_a_lost_connection_is_no_large_packet(db: Database) -> None:
     """The server takes 8 MB: what ended the connection is the network."""
-    lose, engine = Mock(side_effect=pymysql.err.OperationalError(2013, "Lost connection")), db.engines()[0]
-    event.listen(engine, "do_execute", lose)
-    try:
-        with pytest.raises(StoreReadError, match="The connection was lost") as caught:
-            db.read(text("SELECT :large"), {"large": "a" * 1_500_000}, source="test")
-    finally:
-        event.remove(engine, "do_execute", lose)
+    lose, large = Mock(side_effect=pymysql.err.OperationalError(2013, "Lost connection")), {"large": "a" * 1_500_000}
+    with listening(db.engines()[0], "do_execute", lose), pytest.raises(StoreReadError, match="was lost") as caught:
+        db.read(text("SELECT :large"), large, source="test")
     assert "max_allowed_packet" not in str(caught.value)
 
 
@@ -310,7 +301,6 @@ def _padded(server: Server) -> Iterator[str]:
 @pytest.mark.slow
 @pytest.mark.engines("mariadb", "mysql")
 def test_d5_behaviour_depends_on_no_setting_of_a_server(make_server: Callable[..., Server], server_name: str) -> None:
-    """Save, search in both modes, prompt, verify: as on SQLite, whatever the operator has set for everybody."""
     server = make_server(server_name)
     strange = {**STRANGE, "sql_mode": f"'{','.join((MODES, *_padded(server)))}'"}
     for name, (variables, isolation, options) in {"lax": LAX, "strange": (strange, *ODD)}.items():
@@ -341,14 +331,10 @@ def test_d5_every_connection_is_set_up(db: Database) -> None:
     assert db.transaction(work, source="test") == ("+00:00", True, "READ-COMMITTED")
 
 
-def test_g4_without_anything_the_embedded_file_is_used(own_folder: Path) -> None:
-    assert save_chat_message("tg/1", "hello", sender_id="7").stored
-    assert (own_folder / EMBEDDED_FILE).is_file()
+def test_g4_without_anything_the_embedded_file_is_used_and_configure_sets_another(own_folder: Path) -> None:
+    assert save_chat_message("tg/1", "hello", sender_id="7").stored and (own_folder / EMBEDDED_FILE).is_file()
     assert [line["text"] for line in load_chat_history("tg/1")] == ["hello"]
     assert load_chat_history("tg/1", scope=Scope("other")) == []
-
-
-def test_g4_configure_sets_database_and_settings(own_folder: Path) -> None:
     configure(f"sqlite:///{own_folder / 'own.db'}", settings={"CHAT_HISTORY": 1})
     for n in range(3):
         save_chat_message("tg/1", f"text {n}", sender_id="7")

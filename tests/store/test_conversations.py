@@ -49,7 +49,6 @@ def everywhere(db: Database, scope: Scope) -> list[str]:
 
 
 def consistent(db: Database, scope: Scope) -> None:
-    """Check that every row stands in the audience of its conversation, and the index with it."""
     held = {r.conversation_key: r.audience_id for r in rows_of(db, schema.conversations, scope.persona)}
     for row in rows_of(db, schema.chat_history_cache, scope.persona):
         assert row.audience_id == held[row.interface_path]
@@ -77,8 +76,7 @@ def test_d7_a_conversation_its_thread_and_the_newest_message_are_known(db: Datab
 
 
 @pytest.mark.parametrize(("path", "more", "sender", "expected"), [
-    ("tg/7", {}, "7", ("direct", "", "tg/7")),
-    ("tg/7", {}, "8", ("server", "", "")),
+    ("tg/7", {}, "7", ("direct", "", "tg/7")), ("tg/7", {}, "8", ("server", "", "")),
     ("tg/7", {"privacy": "public", "conversation": "tg/7"}, "7", ("server", "", "")),
     ("tg/1", {"privacy": "direct", "conversation": "tg/1"}, "7", ("direct", "", "tg/7")),
     ("tg/1", {"privacy": "restricted", "conversation": "tg/1", "server": "s"}, "7", ("conversation", "s", "tg/1")),
@@ -134,8 +132,7 @@ def test_f17_500_rows_turn_private_by_themselves(db: Database, scope: Scope) -> 
     group = replace(scope, conversation="tg/2")
     assert len(everywhere(db, group)) == 102
     save(db, replace(own, privacy="direct"), "tg/1", "now in private")
-    assert everywhere(db, group) == ["elsewhere"]
-    assert len(load_chat_history("tg/1", 1000, db=db, scope=scope)) == 501
+    assert everywhere(db, group) == ["elsewhere"] and len(load_chat_history("tg/1", 1000, db=db, scope=scope)) == 501
     lines = [r for r in rows_of(db, schema.chat_history_cache, scope.persona) if r.interface_path == "tg/1"]
     assert {r.audience_id for r in rows_of(db, schema.ai_diary, scope.persona)} == {r.audience_id for r in lines}
     consistent(db, scope)
@@ -154,8 +151,7 @@ def test_f17_set_conversation_privacy_moves_all_and_counts(db: Database, scope: 
         return set_conversation_privacy("tg/1", privacy, db=db, scope=scope)
 
     moved = {"conversations": 2, "chat_history_cache": 4, "memories": 1, "ai_diary": 1, **MADE_OF_IT}
-    assert turn("restricted") == moved and everywhere(db, scope) == []
-    assert turn("restricted") == dict.fromkeys(moved, 0)
+    assert turn("restricted") == moved and everywhere(db, scope) == [] and turn("restricted") == dict.fromkeys(moved, 0)
     assert turn("direct") == moved and kind_of(db, scope, "tg/1") == ("direct", "", "tg/9")
     assert turn("public") == moved and len(everywhere(db, scope)) == 6
     consistent(db, scope)
@@ -174,10 +170,7 @@ def test_f6_d8_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -
     ai_diary.add_diary_entry("an entry", db=db, scope=discord)
     before = everywhere(db, telegram), everywhere(db, discord)
     assert before == (["on telegram"], ["an entry", "an item", "on discord", "the answer"])
-
-    def link() -> dict[str, int]:
-        return link_participants("tg/7", "dc/u1", db=db, scope=scope)
-
+    link = partial(link_participants, "tg/7", "dc/u1", db=db, scope=scope)
     moved = {"participants": 1, "conversations": 1, "memories": 1, "ai_diary": 1, "chat_history_cache": 2, **MADE_OF_IT}
     assert link() == moved and link() == dict.fromkeys(moved, 0)
     assert everywhere(db, telegram) == everywhere(db, discord) == sorted(before[0] + before[1])

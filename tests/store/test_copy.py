@@ -28,7 +28,7 @@ from core.synth_core_memory import search_memories
 from core.transfer.original import import_original
 from core.upkeep import backup, inspection
 from core.upkeep import copy as copying
-from tests.databases import run_script
+from tests.databases import listening, run_script
 from tests.servers import SERVERS
 from tests.servers.family import Daemon
 from tests.store import scenario
@@ -147,12 +147,8 @@ def test_d36_a_copy_cut_off_before_all_tables_are_made_is_refused_and_goes_on(
         if re.match(rf"CREATE TABLE (IF NOT EXISTS )?[`\"]?{stopped_at}\b", statement):
             raise KeyboardInterrupt
 
-    event.listen(Engine, "before_cursor_execute", stop)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            copy_database(source_url, fresh_url)
-    finally:
-        event.remove(Engine, "before_cursor_execute", stop)
+    with listening(Engine, "before_cursor_execute", stop), pytest.raises(KeyboardInterrupt):
+        copy_database(source_url, fresh_url)
     with pytest.raises(StoreError, match=r"was cut off.*Run `prompt-engine db copy` again"):
         open_database(fresh_url)
     for command in ("check", "migrate"):
@@ -357,7 +353,6 @@ def test_d36_a_restored_file_is_read_before_it_is_reported(
 
 
 def put_client(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:
-    """Put a program into a folder that alone is on PATH."""
     tool = folder / "bin" / name
     tool.parent.mkdir(exist_ok=True)
     tool.write_text(f"#!/bin/sh\n{script}\n")
@@ -431,12 +426,10 @@ def test_d36_a_backup_without_tables_that_the_account_may_not_read_is_none(
     assert run("db", "backup", "whole.sql", "--database", fresh_migrated_url).code == 0
     with account(fresh_migrated_url, "SELECT", TABLES.keys() - {"privacy_levels"}) as url:
         partial = run("db", "backup", "partial.sql", "--database", url)
-    assert partial.code == 1 and "may not read privacy_levels" in partial.err
-    assert not Path("partial.sql").exists()
+    assert partial.code == 1 and "may not read privacy_levels" in partial.err and not Path("partial.sql").exists()
 
 
 def delete_database(url: str) -> None:
-    """Drop what a server's database holds, as its account may; a file goes away."""
     name = str(make_url(url).database)
     if url.startswith("sqlite"):
         Path(name).unlink()
@@ -460,8 +453,7 @@ def test_d36_a_dump_is_read_by_the_client_that_is_there(
     put_client(tmp_path, monkeypatch, "mysql", "echo 'ERROR 1064 at line 7' >&2; exit 1")
     assert "1064 at line 7. Empty the target" in run("db", "restore", dump, fresh_url).err
     put_client(tmp_path, monkeypatch, "mysql", 'PATH=/usr/bin:/bin; echo "$2" > arguments.txt; cat > read.sql')
-    assert run("db", "restore", dump, fresh_url).code == 0
-    assert (tmp_path / "read.sql").read_text() == dump.read_text()
+    assert run("db", "restore", dump, fresh_url).code == 0 and (tmp_path / "read.sql").read_text() == dump.read_text()
     assert (tmp_path / "arguments.txt").read_text().strip() == Database(fresh_url).target.url.database
     with closing(open_database(fresh_url)):
         refused = run("db", "restore", dump, fresh_url)

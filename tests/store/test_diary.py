@@ -80,16 +80,13 @@ def test_p46_by_tags_and_by_person(db: Database, scope: Scope) -> None:
 def test_p46_archived_and_brought_back(db: Database, scope: Scope) -> None:
     for days in (40, 30, 29):
         add(db, scope, f"of {days} days", context_tags=["day"], timestamp=NOW - timedelta(days=days))
-
-    def change(work: Any, *given: Any) -> int:
-        return int(work(*given, db=db, scope=scope))
-
-    assert change(cleanup_old_entries) == 2 and change(cleanup_old_entries) == 0
+    by: dict[str, Any] = {"db": db, "scope": scope}
+    assert cleanup_old_entries(**by) == 2 and cleanup_old_entries(**by) == 0
     assert recent(db, scope, 100) == ["of 29 days"] and index_differences(db, scope.persona) == []
     oldest = rows_of(db, ai_diary, scope.persona)[0].id
-    assert [change(door.unarchive_entries, *given) for given in ([[oldest, 1]], [], [])] == [1, 1, 0]
+    assert [door.unarchive_entries(*given, **by) for given in ([[oldest, 1]], [], [])] == [1, 1, 0]
     assert len(recent(db, scope, 100)) == 3 and index_differences(db, scope.persona) == []
-    assert change(cleanup_old_entries, 0) == 3
+    assert cleanup_old_entries(0, **by) == 3
 
 
 def test_f11_an_entry_belongs_to_its_conversation(db: Database, scope: Scope) -> None:
@@ -102,8 +99,7 @@ def test_f11_an_entry_belongs_to_its_conversation(db: Database, scope: Scope) ->
     add(db, scope, "of the persona")
     assert recent(db, scope) == ["of the persona"] and len(recent(db, direct)) == 4
     known = {(r.interface, r.chat_id) for r in rows_of(db, ai_diary, scope.persona)}
-    assert known == {("telegram", "7"), ("unknown", "")}
-    assert count(db, conversations, scope.persona) == 1
+    assert known == {("telegram", "7"), ("unknown", "")} and count(db, conversations, scope.persona) == 1
 
 
 @pytest.mark.parametrize("level", ["partial", "full"])

@@ -67,16 +67,13 @@ def found(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) ->
 
 def test_t66_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) -> None:
     scope, grams = own_scope(), Grams()
-    rows = talk(db, scope, *TALK)
-    made = embed_rows(embedder=grams, db=db, scope=scope)
+    rows, made = talk(db, scope, *TALK), embed_rows(embedder=grams, db=db, scope=scope)
     assert (made.rows, made.done, made.model) == (len(TALK), True, "grams")
     assert "Ann: My dog sleeps all day long" in grams.asked
     asked = asking(scope)
-    assert found(db, asked, "hound?", None) == []
-    assert found(db, asked, "hound?", grams) == [TALK[2]]
+    assert found(db, asked, "hound?", None) == [] and found(db, asked, "hound?", grams) == [TALK[2]]
     hits, report = explain_search(query="hound?", embedder=grams, db=db, scope=asked)
-    assert [hit["id"] for hit in hits] == [rows[2]]
-    assert report["hits"][0]["meaning"] is True
+    assert [hit["id"] for hit in hits] == [rows[2]] and report["hits"][0]["meaning"] is True
     assert report["hits"][0]["reasons"]["meaning"] > 0
     # Nothing is invented: what is like nothing finds nothing.
     assert found(db, asked, "xylophone?", grams) == []
@@ -114,7 +111,6 @@ HOUND, ANSWER = "A hound is a hound", "No, but since about last monday or therea
 
 
 def near(db: Database, scope: Scope, grams: Grams) -> tuple[float, float]:
-    """Return what its own meaning and the meaning around it are worth for the row about monday, vectors read anew."""
     db.caches.pop(held_vectors.HELD, None)
     embed_rows(embedder=grams, db=db, scope=scope)
     hits, report = explain_search(query="canine monday?", embedder=grams, db=db, scope=asking(scope))
@@ -137,8 +133,7 @@ def test_t66_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db
     edit_chat_message("m2", HOUND, **edit)  # type: ignore[arg-type]
     assert near(db, scope, grams)[1] == pytest.approx(around, rel=0.01)
     delete_chat_message("m2", **edit)  # type: ignore[arg-type]
-    assert near(db, scope, grams)[1] < 0.75 * around
-    assert count_vectors(db=db, scope=scope) == {"grams": 8}
+    assert near(db, scope, grams)[1] < 0.75 * around and count_vectors(db=db, scope=scope) == {"grams": 8}
 
 
 def test_t26_what_an_asker_may_not_see_tells_them_nothing_about_the_rows_they_may(db: Database) -> None:
@@ -176,21 +171,18 @@ def test_t66_vectors_of_two_models_never_mix_and_both_serve(db: Database) -> Non
     talk(db, scope, *TALK)
     embed_rows(embedder=old, db=db, scope=scope)
     asked = asking(scope)
-    assert found(db, asked, "hound?", new) == []
-    assert found(db, asked, "dog?", new) == [TALK[2]]
+    assert found(db, asked, "hound?", new) == [] and found(db, asked, "dog?", new) == [TALK[2]]
     assert found(db, asked, "hound?", old) == [TALK[2]]
     embed_rows(embedder=new, db=db, scope=scope)
     db.caches.pop(held_vectors.HELD, None)
     assert found(db, asked, "hound?", new) == [TALK[2]] == found(db, asked, "hound?", old)
     assert count_vectors(db=db, scope=scope) == {"new": 6, "old": 6}
-    assert drop_vectors("old", db=db, scope=scope) == 6
-    assert count_vectors(db=db, scope=scope) == {"new": 6}
+    assert drop_vectors("old", db=db, scope=scope) == 6 and count_vectors(db=db, scope=scope) == {"new": 6}
     assert embed_rows(embedder=old, db=db, scope=scope).rows == 6
 
 
-def test_f57_a_model_that_changes_its_dimensions_and_not_its_name_is_no_error(db: Database) -> None:
+def test_f57_a_model_that_changes_its_dimensions_and_not_its_name_is_no_error(db: Database, scope: Scope) -> None:
     """What it made before cannot be compared: words decide, also while the former vectors are held in memory."""
-    scope = own_scope()
     talk(db, scope, *TALK)
     embed_rows(embedder=Grams("same"), db=db, scope=scope)
     asked = asking(scope)
@@ -219,18 +211,15 @@ def test_f57_a_failing_embedder_adds_a_note(db: Database, failure: str, monkeypa
     monkeypatch.setattr(search_reading, "SEARCH_SECONDS", 0.2)
     hits, report = explain_search(query="dog?", embedder=Bad(), db=db, scope=asking(scope))
     hang.set()
-    assert [hit["snippet"] for hit in hits] == [TALK[2]]
-    assert "embedder" in report["notes"][-1]
+    assert [hit["snippet"] for hit in hits] == [TALK[2]] and "embedder" in report["notes"][-1]
     assert "canary" not in str(report)
     if failure != "slow":
         with pytest.raises(EmbedderError) as caught:
             embed_rows(embedder=Bad("other"), db=db, scope=scope)
-        assert "canary" not in repr(caught.value)
-        assert caught.value.__context__ is None
+        assert "canary" not in repr(caught.value) and caught.value.__context__ is None
 
 
 def test_t26_a_vector_shows_nothing_that_words_would_not(db: Database) -> None:
-    """Another conversation, a hidden source, a time window, a conversation left out, another persona."""
     scope, grams = own_scope(), Grams()
     talk(db, Scope(scope.persona, "tg/2", "tg/7", privacy="restricted"), "a dog in a closed room", path="tg/2")
     talk(db, scope, *TALK)
@@ -254,21 +243,18 @@ def test_f18_rows_that_stay_on_the_machine_are_shown_to_no_remote_embedder(db: D
     assert not any("nobody" in text for text in grams.asked)
     grams.is_local, grams.name = True, "at home"
     embed_rows(embedder=grams, db=db, scope=scope)
-    assert any("nobody" in text for text in grams.asked)
-    assert found(db, asking(scope), "hound?", grams) == []
+    assert any("nobody" in text for text in grams.asked) and found(db, asking(scope), "hound?", grams) == []
     assert found(db, local, "hound?", grams) == ["A dog for nobody else"]
 
 
 def test_t66_a_worker_embeds_what_was_saved_and_no_save_waits(db: Database) -> None:
-    """The save stores a row and asks nobody; the worker finds it, and does nothing twice."""
     scope, grams = own_scope(), Grams()
     defaults.configure(db, embedder=grams)
     try:
         talk(db, scope, *TALK)
         assert grams.asked == []
         assert [(one.type, one.state) for one in jobs.run_pending(db=db, scope=scope)] == [("EMBED", "completed")]
-        assert len(vectors(db, scope)) == len(TALK)
-        assert jobs.run_pending(db=db, scope=scope) == []
+        assert len(vectors(db, scope)) == len(TALK) and jobs.run_pending(db=db, scope=scope) == []
         grams.fail = RuntimeError("down")
         save_chat_message(HERE, "One more line", "Ann", "7", db=db, scope=scope)
         assert [one.state for one in jobs.run_pending(db=db, scope=scope)] == ["retrying"]
@@ -306,8 +292,7 @@ def server() -> Iterator[ModelServer]:
     llm.close()
 
 
-def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, server: ModelServer) -> None:
-    scope = own_scope()
+def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, scope: Scope, server: ModelServer) -> None:
     settings = Settings(embedder=server.base(), embedder_model="small", enable_history_recent=False)
     talk(db, scope, *SHORT)
     done = jobs.run_pending(db=db, settings=settings, scope=scope)

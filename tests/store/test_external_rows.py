@@ -69,11 +69,10 @@ def test_d40_a_plain_insert_is_found_by_tag_and_by_word(db: Database) -> None:
     assert (row.id > 0, row.persona_id, [one[0] for one in kind], row.timestamp) == (True, "default", ["persona"], NOW)
     run_sql(db, "UPDATE memories SET indexed = 0")  # a script that changed the row marks it again
     assert (external_rows.index_all_rows(db), external_rows.index_all_rows(db)) == (1, 0)
-    assert db.read(select(tags.c.tag, tags.c.uses), source="tests") == [("pets", 1)]
-    assert verify_index(db) == []
+    assert db.read(select(tags.c.tag, tags.c.uses), source="tests") == [("pets", 1)] and verify_index(db) == []
 
 
-def test_d40_messages_and_diary_entries_are_found_in_both_modes(db: Database) -> None:
+def test_d40_messages_and_diary_entries_are_found_in_both_modes_and_items_in_a_prompt(db: Database) -> None:
     run_sql(db, DIARY)
     run_sql(db, CHAT)
     for ranking in ("relevance", "recency"):
@@ -83,6 +82,11 @@ def test_d40_messages_and_diary_entries_are_found_in_both_modes(db: Database) ->
     assert verify_index(db) == []
     row = db.read(select(chat_history_cache), source="tests")[0]
     assert (row.participant_key, row.role, row.text_folded) == ("telegram_bot/7", "user", "the marmalade is ready")
+    assert row.indexed == 1
+    run_sql(db, PLAIN)
+    prompt, report = ask(db, "Who keeps a xylofant?")
+    assert [hit["snippet"] for hit in prompt["context"]["memories"]] == ["Ann keeps a Xylofant"]
+    assert (report["errors"], report["notes"]) == ([], [])
 
 
 @pytest.mark.parametrize("name", ["Ann", "  Ann Lee ", "Ann\nLee", "\u00e4" * 250, "self"])
@@ -100,9 +104,7 @@ def test_d40_reindex_takes_them_in(db: Database) -> None:
     for n in range(3):
         run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"theirs about tea {n}")
     run_sql(db, "INSERT INTO memories (persona_id, content, tags) VALUES ('other', 'tea elsewhere', '[]')")
-    assert reindex(db) == 5
-    assert verify_index(db) == []
-    assert len(find(db, Scope(), keywords=["tea"], limit=10)) == 4
+    assert reindex(db) == 5 and verify_index(db) == [] and len(find(db, Scope(), keywords=["tea"], limit=10)) == 4
     assert len(find(db, Scope("other"), keywords=["tea"], limit=10)) == 1
 
 
@@ -121,8 +123,7 @@ def test_f18_a_row_of_a_local_conversation_stays_on_this_machine(db: Database) -
     privacy.set_conversation_local_only("tg/7", db=db, scope=scope)
     run_sql(db, "INSERT INTO memories (content, conversation_key) VALUES ('the walrus is hidden', 'tg/7')")
     assert find(db, scope, keywords=["walrus"]) == []
-    assert len(find(db, replace(scope, destination="local"), keywords=["walrus"])) == 1
-    assert verify_index(db) == []
+    assert len(find(db, replace(scope, destination="local"), keywords=["walrus"])) == 1 and verify_index(db) == []
 
 
 def test_f18_an_inserted_mark_that_is_neither_0_nor_1_keeps_a_row_on_this_machine(db: Database) -> None:
@@ -130,8 +131,7 @@ def test_f18_an_inserted_mark_that_is_neither_0_nor_1_keeps_a_row_on_this_machin
     memory(db, Scope(), "ours about a walrus")
     run_sql(db, "INSERT INTO memories (content, local_only) VALUES ('the walrus is hidden', -1)")
     assert [hit["snippet"] for hit in find(db, Scope(), keywords=["walrus"])] == ["ours about a walrus"]
-    assert len(find(db, Scope(destination="local"), keywords=["walrus"])) == 2
-    assert verify_index(db) == []
+    assert len(find(db, Scope(destination="local"), keywords=["walrus"])) == 2 and verify_index(db) == []
 
 
 def test_d40_a_broken_value_does_not_keep_the_others_out(db: Database) -> None:
@@ -148,15 +148,6 @@ def ask(db: Database, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return prompt_engine.explain_json_prompt(asked, db=db)
 
 
-def test_d40_a_prompt_finds_what_was_inserted(db: Database) -> None:
-    run_sql(db, PLAIN)
-    run_sql(db, CHAT)
-    prompt, report = ask(db, "Who keeps a xylofant?")
-    assert [hit["snippet"] for hit in prompt["context"]["memories"]] == ["Ann keeps a Xylofant"]
-    assert (report["errors"], report["notes"]) == ([], [])
-    assert db.read(select(chat_history_cache.c.indexed), source="tests") == [(1,)]
-
-
 def test_d40_rows_that_one_search_cannot_index_are_told_and_wait(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """One search is not held up by all that another program wrote; nothing is missed without a word."""
     assert external_rows.RANGE == 200
@@ -165,8 +156,7 @@ def test_d40_rows_that_one_search_cannot_index_are_told_and_wait(db: Database, m
     for n in range(9):
         run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"otter {n}")
     hits, report = synth_core_memory.explain_search(keywords=["otter"], db=db, limit=20)
-    assert (len(hits), report["notes"]) == (3, [load.WAITING])
-    assert "db reindex" in load.WAITING
+    assert (len(hits), report["notes"]) == (3, [load.WAITING]) and "db reindex" in load.WAITING
     assert ask(db, "Where is the otter?")[1]["notes"] == [load.WAITING]
     assert [one.where for one in check_server(db) if "wait to be indexed" in one.what] == ["memories", "ai_diary"]
     assert len(find(db, Scope(), keywords=["otter"], limit=20)) == 9
@@ -175,8 +165,7 @@ def test_d40_rows_that_one_search_cannot_index_are_told_and_wait(db: Database, m
     for n in range(4):
         run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"otter, again {n}")
     assert external_rows.index_all_rows(db) == 4
-    assert len(find(db, Scope(), keywords=["otter"], limit=20)) == 14
-    assert verify_index(db) == []
+    assert len(find(db, Scope(), keywords=["otter"], limit=20)) == 14 and verify_index(db) == []
 
 
 def test_d40_a_search_that_cannot_index_finds_the_rest(
@@ -246,8 +235,6 @@ def test_d40_every_column_that_may_be_left_out_has_a_default(db: Database, table
     values = ", ".join(["'the pangolin'", "'tg/9'"][: columns.count(",") + 1])
     run_sql(db, f"INSERT INTO {table} ({columns}) VALUES ({values})")
     waits = db.read(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
-    assert tuple(waits[0]) == (0, None)
-    assert len(find(db, Scope(), keywords=["pangolin"])) == 1
+    assert tuple(waits[0]) == (0, None) and len(find(db, Scope(), keywords=["pangolin"])) == 1
     done = db.read(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
-    assert done[0][0] == 1 and done[0][1] is not None
-    assert verify_index(db) == []
+    assert done[0][0] == 1 and done[0][1] is not None and verify_index(db) == []

@@ -59,15 +59,13 @@ def test_f40_an_id_without_interface_is_refused_where_some_interface_has_it(db: 
             forget(participant="ann", dry_run=dry_run, **call)
         assert refused.value.fields == ("participant",) and "tg/" not in str(refused.value)
     assert forget(participant="ann", **given(db, own_scope())).total == 0  # another persona does not know them
-    assert forget(participant="an", **call).total == 0
-    assert forget(participant=ANN, **call).total > 0
+    assert forget(participant="an", **call).total == 0 and forget(participant=ANN, **call).total > 0
     assert forget(participant="ann", **call).total == 0
 
 
 @pytest.mark.parametrize("key", ["tg/Ann", "discord/Ann", "tg/nobody", "ann"])
-def test_f40_an_unknown_key_finds_nothing_by_the_name_of_somebody_else(db: Database, key: str) -> None:
+def test_f40_an_unknown_key_finds_nothing_by_the_name_of_somebody_else(db: Database, scope: Scope, key: str) -> None:
     """The part of a mistyped key after the slash is an id, never a name: all entries on tg/ann were deleted."""
-    scope = own_scope()
     say(db, scope, "I bought a kayak")
     reply = {"reply_to_message": {"message_id": "1", "text": "a kayak", "from_user": {"id": "ann"}}}
     save_chat_message(GROUP, "What?", "Bob", "bob", metadata=reply, **given(db, Scope(scope.persona, GROUP, "tg/bob")))
@@ -110,10 +108,8 @@ def test_f42_an_entry_of_a_direct_chat_is_of_no_namesake_elsewhere(db: Database,
     assert not rows_of(db, schema.ai_diary, scope.persona)
 
 
-def test_f47_eight_write_and_one_forgets(db: Database) -> None:
-    scope = own_scope()
-    stop = threading.Event()
-    own = Scope(scope.persona, GROUP, ANN)
+def test_f47_eight_write_and_one_forgets(db: Database, scope: Scope) -> None:
+    stop, own = threading.Event(), Scope(scope.persona, GROUP, ANN)
 
     def write(n: int) -> None:
         for at in itertools.takewhile(lambda _: not stop.is_set(), itertools.count()):
@@ -132,8 +128,7 @@ def test_f47_eight_write_and_one_forgets(db: Database) -> None:
         while not any(r.participant_key == ANN for r in rows_of(db, schema.chat_history_cache, scope.persona)):
             stop.wait(0.05)
         stop.wait(0.25)
-        began = datetime.now(UTC)
-        done = forget(participant=ANN, **given(db, scope))
+        began, done = datetime.now(UTC), forget(participant=ANN, **given(db, scope))
         stop.wait(0.05)
         stop.set()
         return began, done
@@ -155,8 +150,7 @@ def test_f47_eight_write_and_one_forgets(db: Database) -> None:
 
 @pytest.mark.parametrize("level", ["partial", "full"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_f42_entries_of_a_closed_person_are_forgotten(db: Database, level: str, when: str) -> None:
-    scope = own_scope()
+def test_f42_entries_of_a_closed_person_are_forgotten(db: Database, scope: Scope, level: str, when: str) -> None:
     say(db, scope, "hello")
     say(db, scope, "hello", who="bob")
     if when == "before":
@@ -182,8 +176,7 @@ def test_f47_what_another_process_was_writing_is_deleted(
     migrated_url: str, db: Database, monkeypatch: pytest.MonkeyPatch, target: dict[str, str]
 ) -> None:
     scope = own_scope()
-    own = Scope(scope.persona, GROUP, ANN, "s1")
-    delete = forgetting_table.forget_target
+    own, delete = Scope(scope.persona, GROUP, ANN, "s1"), forgetting_table.forget_target
     with of_today(migrated_url) as other:
         begun = other.ids.one()
         message = read_message(
@@ -203,8 +196,7 @@ def test_f47_what_another_process_was_writing_is_deleted(
     assert [row.message_text for row in rows_of(db, schema.chat_history_cache, scope.persona)] == ["begun after"]
 
 
-def test_f47_what_a_door_was_reading_when_its_person_was_forgotten_is_not_stored(db: Database) -> None:
-    scope = own_scope()
+def test_f47_what_a_door_was_reading_when_its_person_was_forgotten_is_not_stored(db: Database, scope: Scope) -> None:
     own = Scope(scope.persona, GROUP, ANN)
 
     class Slow(list[str]):
@@ -215,8 +207,7 @@ def test_f47_what_a_door_was_reading_when_its_person_was_forgotten_is_not_stored
             return super().__iter__()
 
     done = silently_record_memory("I like tea", "ok", recalled=itertools.chain(Slow()), **given(db, own))
-    assert (done.stored, done.reason) == (False, "privacy")
-    assert count(db, schema.memories, scope.persona) == 0
+    assert (done.stored, done.reason) == (False, "privacy") and count(db, schema.memories, scope.persona) == 0
     entry = add_diary_entry("She likes tea", involved_users=Slow(["Bob", ANN]), **given(db, own))
     assert (entry.stored, entry.reason) == (False, "privacy")
     assert silently_record_memory("I like tea after all", "ok", **given(db, own)).stored
@@ -238,11 +229,10 @@ UNDER_WAY: dict[str, Callable[[Database, Scope, int], Any]] = {
 
 
 @pytest.mark.parametrize("kind", UNDER_WAY)
-def test_f47_what_is_under_way_stores_nothing_of_them(db: Database, kind: str) -> None:
+def test_f47_what_is_under_way_stores_nothing_of_them(db: Database, scope: Scope, kind: str) -> None:
     """The model has read the lines when their person is forgotten: what it answers is not stored."""
     if db.family != "sqlite" and kind != "CONSOLIDATION":
         pytest.skip("the same on every engine: nothing of it is in SQL that differs")
-    scope = own_scope()
     flags = Settings(recap_on_message=int(kind == "RECAP"))
     own, rows = Scope(scope.persona, GROUP, ANN), []
     say(db, scope, "Bob listens and says something long enough", who="bob")
@@ -269,8 +259,7 @@ def test_f47_what_is_under_way_stores_nothing_of_them(db: Database, kind: str) -
 def test_f45_another_process_answers_nothing(migrated_url: str, db: Database) -> None:
     if db.target.in_memory:
         pytest.skip("one connection, one process")
-    scope = own_scope()
-    other = Database(migrated_url)
+    scope, other = own_scope(), Database(migrated_url)
     own = Scope(scope.persona, GROUP, ANN)
     said = [{"role": "user", "content": "the code is 7391", "speaker": "Ann", "user_id": "ann"}]
     short_term.store_short_term_memory("ann", GROUP, said, interface="tg", **given(db, own))

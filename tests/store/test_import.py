@@ -42,29 +42,24 @@ def test_f3_a_file_cannot_say_whose_memory_it_is(db: Database, tmp_path: Path) -
     scope, other = own_scope(), own_scope()
     rows = [{**_rows(1)[0], "persona_id": other.persona, "audience_id": 1, "interface_path": "x/y"}]
     _import(db, scope, _file(tmp_path, rows))
-    assert len(messages_of(db, scope.persona)) == 1
-    assert messages_of(db, other.persona) == []
+    assert len(messages_of(db, scope.persona)) == 1 and messages_of(db, other.persona) == []
     assert messages_of(db, scope.persona)[0].interface_path == "import/c"
 
 
-def test_a_chat_and_a_speaker_may_be_named_by_number(db: Database, tmp_path: Path) -> None:
-    scope = own_scope()
+def test_a_chat_and_a_speaker_may_be_named_by_number_and_self_is_nobody(
+    db: Database, scope: Scope, tmp_path: Path
+) -> None:
     path = _file(tmp_path, [{**row, "speaker_id": "7"} for row in _rows(2, speakers=("Iris",))])
     import_file(path, conversation=-100, persona=7, db=db, scope=scope)  # type: ignore[arg-type]
     assert {(row.interface_path, row.sender_id) for row in messages_of(db, scope.persona)} == {("-100", "self")}
-
-
-def test_somebody_called_self_is_not_the_persona(db: Database, tmp_path: Path) -> None:
-    """`self` is the sender id of the persona's own lines (P22)."""
-    scope = own_scope()
+    # `self` is the sender id of the persona's own lines (P22)
     _import(db, scope, _file(tmp_path, _rows(1, speakers=("self",))))
-    (row,) = messages_of(db, scope.persona)
+    *_, row = messages_of(db, scope.persona)
     assert (row.role, row.sender_id, row.sender_name) == ("user", "name:self", "self")
 
 
 @pytest.mark.parametrize(("content", "said"), [
-    (b"[]\n", "is JSON without names"),
-    (b'{"a": 1}\n', "the keys a"),
+    (b"[]\n", "is JSON without names"), (b'{"a": 1}\n', "the keys a"),
     (json.dumps(_rows(1)[0]).encode() + b"\n\xff\n", "not UTF-8"),
     (gzip.compress(b'{"a": 1}', mtime=0), "packed with gzip; unpack it first"),
 ])  # fmt: skip
@@ -100,8 +95,7 @@ def test_wishes_in_an_imported_chat_hold_as_if_they_had_been_said_here(db: Datab
     result = _import(db, scope, path, persona="Iris")
     assert (result.imported, result.instructions) == (8, 4)
     assert _wishes(db, scope, "Ann") == ["Please always answer in metric units!", "Call me Jo."]
-    assert _wishes(db, scope, "Bob") == ["I am vegan"]
-    assert index_differences(db, scope.persona) == []
+    assert _wishes(db, scope, "Bob") == ["I am vegan"] and index_differences(db, scope.persona) == []
     by_text = {row.message_text: row.id for row in messages_of(db, scope.persona)}
     told = [row for row in rows_of(db, memories, scope.persona) if row.content == "Call me Jo."]
     assert [read_list(row.source_message_ids) for row in told] == [[by_text["Call me Jo."]]]
@@ -168,8 +162,7 @@ def test_f10_what_somebody_importing_may_not_have_meant_is_noted(db: Database, t
 def test_f20_nothing_is_imported_of_people_who_do_not_want_it(db: Database, tmp_path: Path) -> None:
     scope, path = own_scope(), _file(tmp_path, _rows(4))
     result = import_file(path, persona="Iris", db=db, scope=scope, settings=Settings(privacy_default="full"))
-    assert (result.imported, result.left_out) == (0, {"privacy": 4})
-    assert messages_of(db, scope.persona) == []
+    assert (result.imported, result.left_out) == (0, {"privacy": 4}) and messages_of(db, scope.persona) == []
 
 
 def test_r21_a_speaker_keeps_the_name_of_the_newest_line_of_a_file(db: Database, tmp_path: Path) -> None:
@@ -197,8 +190,7 @@ def test_f20_no_further_answer_to_somebody_at_full_is_imported(db: Database, tmp
         path.write_text(json.dumps([{"uuid": "c", "chat_messages": [said, *answers[:number]]}]))
         done = _import(db, scope, path)
         privacy.set_privacy("claude/user", "full", db=db, scope=scope)
-    assert (done.edited, done.left_out) == (0, {"privacy": 1})
-    assert count(db, message_alternatives, scope.persona) == 0
+    assert (done.edited, done.left_out) == (0, {"privacy": 1}) and count(db, message_alternatives, scope.persona) == 0
 
 
 @pytest.mark.parametrize("edited", [False, True])

@@ -42,7 +42,6 @@ def _stored(db: Database, scope: Scope) -> list[Any]:
 
 
 def _some(db: Database, scope: Scope) -> None:
-    """Store items that have every field, two of one text, one without kind, one of a time gone by."""
     shared: dict[str, Any] = {"db": db, "scope": scope}
     insert_memory("Ann likes 'tea': yes, # and — 寿司 🍣\n\n- more", "synth", "chat", ["auto", "Tea"], **shared)
     insert_memory("moved", "ann", "voice", [], emotion="joy", intensity=3, emotion_state="calm", kind="PastEvents",
@@ -56,7 +55,6 @@ def _some(db: Database, scope: Scope) -> None:
 
 @pytest.mark.parametrize("fmt", ["json", "jsonl", "yaml"])
 def test_l37_export_import_export_gives_equal_items_but_for_ids(db: Database, fmt: Any) -> None:
-    """Oldest first, every field, equal texts too; in another persona with the same conversation and participant."""
     first = own_scope(conversation="web/1", participant="web/ann")
     second = own_scope(conversation="web/1", participant="web/ann")
     assert _import(db, first, _export(db, first, fmt=fmt), fmt=fmt).imported == 0  # of none
@@ -68,12 +66,10 @@ def test_l37_export_import_export_gives_equal_items_but_for_ids(db: Database, fm
     assert [item["timestamp"][:4] for item in out] == ["2020", "2021", "2026", "2026"]
     assert {item["persona"] for item in back} == {second.persona}
     assert [one | {"id": 0, "persona": ""} for one in out] == [one | {"id": 0, "persona": ""} for one in back]
-    assert index_differences(db, second.persona) == []
-    assert _import(db, second, text).imported == 0
+    assert index_differences(db, second.persona) == [] and _import(db, second, text).imported == 0
 
 
-def test_l9_l37_an_item_has_all_fields_of_l1_and_one_of_a_session_an_end(db: Database) -> None:
-    scope = own_scope()
+def test_l9_l37_an_item_has_all_fields_of_l1_and_one_of_a_session_an_end(db: Database, scope: Scope) -> None:
     _import(db, scope, {"items": [{"text": "a", "tier": "session", "timestamp": "2026-03-09"}]})
     assert [row.expires_at.isoformat()[:10] for row in _stored(db, scope)] == ["2026-03-16"]
     scope = own_scope()
@@ -91,7 +87,6 @@ def test_l9_l37_an_item_has_all_fields_of_l1_and_one_of_a_session_an_end(db: Dat
 
 
 def test_l37_filters_limits_and_places(db: Database) -> None:
-    """1,000 by default; what is beyond the limit follows with `next_after`, whatever part size the reading has."""
     scope, other = own_scope(), own_scope()
     kinds = ["KeyFacts", "Mood", "chat"]
     items = [{"text": f"t{n}", "kind": kinds[n % 3], "timestamp": 1_700_000_000 + n // 4} for n in range(1005)]
@@ -117,27 +112,21 @@ def test_l37_filters_limits_and_places(db: Database) -> None:
             transfer.export_items(limit=wrong, db=db, scope=scope)
 
 
-def test_l37_what_is_not_read_is_not_exported(db: Database) -> None:
-    scope = own_scope()
+def test_l37_what_is_not_read_is_not_exported(db: Database, scope: Scope) -> None:
     _import(db, scope, {"items": ["a", "b", "c", {"text": "d", "tier": "session", "timestamp": "2026-03-01"}]})
     rows = _stored(db, scope)
-
-    def archive(connection: Any) -> None:
-        indexed.set_columns(connection, db, MEMORIES, scope.persona, [rows[0].id], archived_at=NOW)
-
-    db.transaction(archive, source="memories")
+    archived: dict[str, Any] = {"persona": scope.persona, "ids": [rows[0].id], "archived_at": NOW}
+    db.transaction(lambda c: indexed.set_columns(c, db, MEMORIES, **archived), source="memories")
     t = schema.memories
     timeless = t.update().where(t.c.persona_id == scope.persona, t.c.id == rows[2].id).values(timestamp=None)
     db.transaction(lambda c: c.execute(timeless), source="memories")
-    assert [item["text"] for item in _items(db, scope)] == ["c", "b"]
-    assert _items(db, scope)[0]["timestamp"] == ""
+    assert [item["text"] for item in _items(db, scope)] == ["c", "b"] and _items(db, scope)[0]["timestamp"] == ""
     page = transfer.export_items(db=db, scope=scope, limit=1)
     assert "".join(page) and [i["text"] for i in _items(db, scope, after=page.next_after)] == ["b"]
     assert _import(db, scope, {"items": ["a", "b"]}).imported == 1, "what was archived comes back"
 
 
-def test_l38_texts_and_objects_blank_and_unknown_kinds(db: Database) -> None:
-    scope = own_scope()
+def test_l38_texts_and_objects_blank_and_unknown_kinds(db: Database, scope: Scope) -> None:
     with pytest.raises(TransferError, match="no shape"):
         _import(db, scope, [])
     given = {"items": ["a", "", {"text": "b", "kind": "Nope"}]}
@@ -197,8 +186,7 @@ def _seen_by(db: Database, scope: Scope, who: str) -> list[str]:
     return [hit["snippet"] for hit in search_memories(query="Who will quit?", db=db, scope=own)]
 
 
-def test_l38_as_many_as_the_file_holds_are_stored_once(db: Database) -> None:
-    scope = own_scope()
+def test_l38_as_many_as_the_file_holds_are_stored_once(db: Database, scope: Scope) -> None:
     twice = {"items": ["same", "SAME", {"text": "same", "kind": "Mood"}, {"text": "same", "tier": "session"}]}
     assert _import(db, scope, twice).imported == 4
     assert _import(db, scope, {"items": [*twice["items"], "same"]}).imported == 1
@@ -206,9 +194,8 @@ def test_l38_as_many_as_the_file_holds_are_stored_once(db: Database) -> None:
     assert _import(db, Scope(scope.persona, participant="web/ann"), {"items": ["same"]}).imported == 1
 
 
-def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database) -> None:
+def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database, scope: Scope) -> None:
     """A bad number costs the number, a value of a wrong type the row; nothing of the text is in a reason."""
-    scope = own_scope()
     given = [
         {"text": "b", "importance": 3}, {"text": "c", "importance": "much"}, {"text": "d", "timestamp": "soon"},
         {"text": 7}, {"kind": "chat"}, 7, None, {"text": "canary", "tags": [["x"]]},
@@ -219,16 +206,13 @@ def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database) -> No
     assert (done.imported, done.skipped, done.error_count) == (4, 0, 8)
     reasons = {problem.row: problem.reason for problem in done.errors}
     assert reasons[4] == "text is of type int. It must be a text" and reasons[5] == "text is missing"
-    assert reasons[6] == "the item is of type int. It must be a text or an object"
-    assert "canary" not in str(done)
+    assert reasons[6] == "the item is of type int. It must be a text or an object" and "canary" not in str(done)
     stored = {row.content: row for row in _stored(db, scope)}
     assert (stored["b"].importance, stored["c"].importance, stored["d"].timestamp) == (1.0, 0.5, NOW)
-    assert json.loads(stored["e"].metadata) == {"provenance": "log"}
-    assert len(done.notes) == 4
+    assert json.loads(stored["e"].metadata) == {"provenance": "log"} and len(done.notes) == 4
 
 
 def test_f20_the_level_of_the_person_counts(db: Database) -> None:
-    """Partial: nothing that is kept for long; full: nothing at all. Each row is named."""
     scope = own_scope(conversation="web/1", participant="web/ann")
     privacy.set_privacy("web/ann", "partial", db=db, scope=scope)
     done = _import(db, scope, {"items": ["a", {"text": "b", "tier": "session"}]})
@@ -238,8 +222,7 @@ def test_f20_the_level_of_the_person_counts(db: Database) -> None:
     assert [row.content for row in _stored(db, scope)] == ["b"]
 
 
-def test_l39_a_file_that_is_refused_stores_nothing(db: Database) -> None:
-    scope = own_scope()
+def test_l39_a_file_that_is_refused_stores_nothing(db: Database, scope: Scope) -> None:
     key_twice_after_many = b"items:\n" + b"- good\n" * 1500 + b"- a: 1\n  a: 2\n"
     for content in (key_twice_after_many, b'{"items": ["good", "better"', b'{"items": ["good", "\xff"]}'):
         with pytest.raises(TransferError):
@@ -254,8 +237,7 @@ def test_l39_a_dry_run_gives_the_same_answer_and_stores_nothing(db: Database) ->
     assert before == _import(db, scope, {"items": ["a", "a", "", {"text": "b", "kind": "Nope"}, "c"]})
     _import(db, scope, {"items": ["d"]})
     more = {"items": ["a", "d", "d", "e"]}
-    assert (dry := _import(db, scope, more, dry_run=True)).imported == 2
-    assert dry == _import(db, scope, more)
+    assert (dry := _import(db, scope, more, dry_run=True)).imported == 2 and dry == _import(db, scope, more)
 
 
 def test_l40_an_import_that_fails_goes_on_where_it_was(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,8 +260,7 @@ def test_l40_an_import_that_fails_goes_on_where_it_was(db: Database, monkeypatch
     assert [step for step in told if step[0] == "storing"] == [("storing", n, 2500) for n in (1000, 2000, 2500)]
 
 
-def test_l40_two_imports_of_one_file_at_once_store_it_once(db: Database) -> None:
-    scope = own_scope()
+def test_l40_two_imports_of_one_file_at_once_store_it_once(db: Database, scope: Scope) -> None:
     given = {"items": [f"item {n}" for n in range(1200)]}
     with ThreadPoolExecutor(2) as pool:
         done = list(pool.map(lambda _: _import(db, scope, given), range(2)))
@@ -313,7 +294,6 @@ def test_l41_a_broken_entry_of_a_book_leaves_the_others(db: Database) -> None:
 
 @pytest.mark.parametrize("form", ["world_info", "character_book"])
 def test_l41_entries_of_a_book_have_the_effect_they_have_there(db: Database, form: str) -> None:
-    """A disabled entry is not taken, a constant one is always shown, and a macro names who is meant."""
     scope = Scope(f"iris{own_scope().persona}")
     entries: list[dict[str, Any]] = [
         {"uid": 0, "key": ["{{char}}"], "keys": ["{{char}}"], "content": "{{char}} met {{User}} and <BOT> waved"},
@@ -335,8 +315,7 @@ def test_l41_entries_of_a_book_have_the_effect_they_have_there(db: Database, for
     assert "It always rains here" in json.dumps(prompt) and "Rome is lost" not in json.dumps(prompt)
 
 
-def test_l41_the_memories_of_mem0(db: Database) -> None:
-    scope = own_scope()
+def test_l41_the_memories_of_mem0(db: Database, scope: Scope) -> None:
     results = [
         {"id": "m1", "memory": "Ann likes tea", "user_id": "ann", "metadata": {"x": 1},
          "created_at": "2025-07-01T10:00:00-07:00"},
@@ -360,8 +339,7 @@ def test_l41_the_graph_of_the_mcp_memory_server(db: Database) -> None:
     scope, content = own_scope(), "\n".join(map(json.dumps, lines)).encode()
     done = _import(db, scope, content)
     assert (done.format, done.imported, [problem.row for problem in done.errors]) == ("mcp_memory", 3, [3])
-    texts = {row.content: read_texts(row.tags) for row in rows_of(db, schema.memories, scope.persona)}
-    assert texts == {
+    assert {row.content: read_texts(row.tags) for row in rows_of(db, schema.memories, scope.persona)} == {
         "Ann Miller: Likes tea": ["ann miller", "person"], "Ann Miller: Keeps bees": ["ann miller", "person"],
         "Ann Miller owns Tofu": ["ann miller", "tofu"],
     }  # fmt: skip

@@ -33,22 +33,18 @@ def test_s43_high_before_normal_before_low_then_older_first(queue: Queue) -> Non
     n1, h1, n2, h2 = (queue.add(name, priority) for name, priority in zip("abcd", ("NORMAL", "HIGH") * 2, strict=True))
     assert list(queue.states()) == [h1, h2, n1, n2, low], "they are listed in the order of their turns"
     reports = queue.run_pending()
-    assert queue.done(reports) == [h1, h2, n1, n2, low]
-    assert {each.state for each in reports} == {"completed"}
+    assert queue.done(reports) == [h1, h2, n1, n2, low] and {each.state for each in reports} == {"completed"}
     assert reports[0].type == KIND and reports[0].error == "" and reports[0].seconds >= 0
-    assert queue.effects == {**{f"effect {name}": 1 for name in "abcdl"}, TOTAL: 5}
-    assert queue.run_pending() == []
+    assert queue.effects == {**{f"effect {name}": 1 for name in "abcdl"}, TOTAL: 5} and queue.run_pending() == []
 
 
 def test_s43_an_operation_waits_for_those_it_depends_on(queue: Queue) -> None:
     other = Queue(queue.db)
-    foreign = other.add("of another persona")
-    base = queue.add("base", "LOW")
+    foreign, base = other.add("of another persona"), queue.add("base", "LOW")
     waiting = [queue.add(n, "HIGH", base) for n in range(20)]
     free = queue.add("free", "NORMAL", 7, foreign)
     assert queue.done(queue.run_pending(1)) == [free], "the twenty in front of it wait"
-    assert queue.done(queue.run_pending()) == [base, *waiting]
-    assert other.states() == {foreign: "pending"}
+    assert queue.done(queue.run_pending()) == [base, *waiting] and other.states() == {foreign: "pending"}
 
 
 def test_s43_one_that_failed_for_good_fails_what_depends_on_it(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,29 +52,25 @@ def test_s43_one_that_failed_for_good_fails_what_depends_on_it(queue: Queue, mon
     with handled(BROKEN=Mock(side_effect=KeyError("secret xylofant"))):
         first = queue.add(kind="BROKEN")
         second = queue.add("b", "HIGH", first)
-        third = queue.add("c", "HIGH", second)
-        alone = queue.add("d")
+        third, alone = queue.add("c", "HIGH", second), queue.add("d")
         reports = queue.run_pending()
     assert [(each.id, each.state) for each in reports] == [(first, "failed"), (alone, "completed")]
     listed = {each["id"]: each["error"] for each in queue.list_operations("failed")}
     assert listed == {first: "KeyError", second: f"DependencyFailed: {first}", third: f"DependencyFailed: {second}"}
     fourth = queue.add("e")
     fifth = queue.add("f", "HIGH", fourth)
-    assert queue.cancel([fourth]) == 1
-    assert queue.run_pending() == []
+    assert queue.cancel([fourth]) == 1 and queue.run_pending() == []
     assert queue.states()[fifth] == "failed" and queue.row(fifth).error == f"DependencyFailed: {fourth}"
     assert queue.effects == {"effect d": 1, TOTAL: 1}
 
 
 def test_s44_cancel_works_at_once_on_what_waits(queue: Queue) -> None:
     pending = queue.add("a", metadata={"texts": ["secret xylofant"], "row": 7})
-    assert queue.cancel([pending, 12345]) == 1
-    assert queue.cancel([pending, 12345]) == 0
+    assert queue.cancel([pending, 12345]) == 1 and queue.cancel([pending, 12345]) == 0
     assert json.loads(queue.row(pending).payload) == {"n": "a", "texts": "", "row": 7}
     retrying = queue.add("b")
     jobs_claiming.settle(queue.db, queue.claimed(), "retrying", error="KeyError", until=NOW + timedelta(seconds=10))
-    assert queue.states()[retrying] == "retrying"
-    assert queue.cancel([retrying]) == 1
+    assert queue.states()[retrying] == "retrying" and queue.cancel([retrying]) == 1
     queue.db.clock.forward(seconds=60)  # type: ignore[attr-defined]
     assert queue.run_pending() == [] and queue.effects == {}
     assert Queue(queue.db).cancel([queue.add("c")]) == 0, "an operation of another persona"
@@ -91,8 +83,7 @@ def test_s44_the_result_of_a_running_one_is_dropped(queue: Queue) -> None:
     other.add("b")
 
     def during(operation: Operation, tools: Tools) -> Effect:
-        assert queue.states()[operation.id] == "in_progress"
-        assert queue.cancel([operation.id]) == 1
+        assert queue.states()[operation.id] == "in_progress" and queue.cancel([operation.id]) == 1
         return counted(operation, tools)
 
     with handled(DURING=during):
@@ -119,8 +110,7 @@ def test_s46_a_failed_try_waits_longer_each_time(queue: Queue) -> None:
         for tries in range(1, 8):
             (report,) = queue.run_pending()
             assert report.state == "retrying" and queue.row(only).tries == tries
-            begun = clock.now
-            available = queue.row(only).available_at
+            begun, available = clock.now, queue.row(only).available_at
             waits.append((available - begun).total_seconds())
             assert queue.list_operations("retrying")[0]["available_at"] == available.isoformat()
             clock.now = available - timedelta(microseconds=1)
@@ -128,8 +118,7 @@ def test_s46_a_failed_try_waits_longer_each_time(queue: Queue) -> None:
             clock.now = available
         assert json.loads(queue.row(only).payload)["texts"] == ["secret xylofant"], "needed up to the last try"
         (report,) = queue.run_pending()
-    assert waits == [10, 20, 40, 80, 160, 300, 300]
-    assert report.state == "failed" and queue.row(only).tries == 8
+    assert waits == [10, 20, 40, 80, 160, 300, 300] and report.state == "failed" and queue.row(only).tries == 8
     (listed,) = queue.list_operations()
     assert listed["state"] == "failed" and listed["error"] == report.error == "KeyError"
     assert "xylofant" not in json.dumps(listed) and json.loads(queue.row(only).payload)["texts"] == ""
@@ -139,8 +128,7 @@ def test_s46_a_failed_try_waits_longer_each_time(queue: Queue) -> None:
 def test_s46_authorisation_errors_and_bad_input_fail_at_once_and_can_be_retried(queue: Queue) -> None:
     causes = [ModelError("auth", status=401), ItemNotFoundError(7), ModelError("error", error="ConnectError")]
     with handled(FAILING=Mock(side_effect=causes)):
-        ids = [queue.add(n, kind="FAILING") for n in range(3)]
-        reports = queue.run_pending()
+        ids, reports = [queue.add(n, kind="FAILING") for n in range(3)], queue.run_pending()
     failed = [("failed", "ModelError: auth (401)"), ("failed", "ItemNotFoundError")]
     assert [(each.state, each.error) for each in reports] == [*failed, ("retrying", "ModelError: error (ConnectError)")]
     assert queue.retry_operation(ids[0]) == (True, ids[0], "")
@@ -188,8 +176,7 @@ def test_d22_once_puts_in_what_is_not_waiting_already(queue: Queue) -> None:
 
     first = put()
     assert first is not None and put() is None
-    assert all((put(conversation="tg/2"), put(kind="OTHER"), put(conversation=None)))
-    assert put(conversation=None) is None
+    assert all((put(conversation="tg/2"), put(kind="OTHER"), put(conversation=None))) and put(conversation=None) is None
     claimed = jobs_claiming.claim(db, persona, first, lease_seconds=600)
     assert claimed is not None
     second = put()
@@ -212,8 +199,7 @@ def test_d22_lists_and_counts_show_what_is_there(queue: Queue) -> None:
     }  # fmt: skip
     assert queue.count_operations() == {KIND: {"in_progress": 1, "pending": 1}}
     assert [each["id"] for each in queue.list_operations(["pending", "failed"])] == [second]
-    assert len(queue.list_operations(limit=1)) == 1
-    assert jobs_claiming.read_personas(queue.db).count(queue.persona) == 1
+    assert len(queue.list_operations(limit=1)) == 1 and jobs_claiming.read_personas(queue.db).count(queue.persona) == 1
 
 
 def test_d22_what_ended_long_ago_is_removed_in_batches(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,18 +215,15 @@ def test_d22_what_ended_long_ago_is_removed_in_batches(queue: Queue, monkeypatch
     assert [jobs.prune(queue.db, queue.persona) for _ in range(3)] == [2, 1, 0]
     assert set(queue.states()) == {failed, open_one} and not set(ids) & set(queue.states())
     clock.now = NOW + timedelta(days=30)
-    assert jobs.prune(queue.db, queue.persona) == 1
-    assert set(queue.states()) == {open_one}
+    assert jobs.prune(queue.db, queue.persona) == 1 and set(queue.states()) == {open_one}
     assert queue.persona in jobs_claiming.read_personas(queue.db)
 
 
 def test_s45_one_of_two_workers_gets_an_operation(queue: Queue) -> None:
-    """One UPDATE changes a row, the other none, whatever both had seen before (D22)."""
     only = queue.add("a")
     first = jobs_claiming.claim(queue.db, queue.persona, only, lease_seconds=600)
     assert first is not None and first.operation.tries == 1 and first.operation.payload == {"n": "a"}
-    assert jobs_claiming.claim(queue.db, queue.persona, only, lease_seconds=600) is None
-    assert queue.claimed() is None
+    assert jobs_claiming.claim(queue.db, queue.persona, only, lease_seconds=600) is None and queue.claimed() is None
     queue.db.clock.forward(seconds=599.999)  # type: ignore[attr-defined]
     assert queue.claimed() is None and queue.states() == {only: "in_progress"}
 
@@ -253,23 +236,20 @@ def test_the_first_waiting_operation_is_begun(queue: Queue) -> None:
 
 def test_s45_after_a_crash_it_is_pending_again_when_the_lease_ends_and_its_effect_happens_once(queue: Queue) -> None:
     """The worker was not dead but slow: whoever comes second stores nothing."""
-    only = queue.add("a")
-    slow = queue.claimed()
+    only, slow = queue.add("a"), queue.claimed()
     queue.db.clock.forward(seconds=600)  # type: ignore[attr-defined]
     assert queue.states() == {only: "pending"} and queue.count_operations() == {KIND: {"pending": 1}}
     quick = queue.claimed()
     assert quick.operation.id == only and quick.operation.tries == 2
     assert not jobs_claiming.renew_lease(queue.db, slow, lease_seconds=600)
     assert not any(jobs_claiming.settle(queue.db, slow, state) for state in ("failed", "pending"))
-    assert run_operation(queue.db, slow, settings=Settings()).state == "dropped"
-    assert queue.effects == {}
+    assert run_operation(queue.db, slow, settings=Settings()).state == "dropped" and queue.effects == {}
     assert run_operation(queue.db, quick, settings=Settings()).state == "completed"
     assert run_operation(queue.db, quick, settings=Settings()).state == "dropped", "not even twice by the same"
     assert queue.effects == {"effect a": 1, TOTAL: 1}
 
 
 def test_s45_the_lease_is_renewed_while_a_handler_works(queue: Queue) -> None:
-    """Begun anew every third of it, until the work is done or the operation is somebody else's."""
     queue.add("a")
     claimed = queue.claimed(lease_seconds=0.9)
     with keep_lease(queue.db, claimed, 0.9):
@@ -288,8 +268,7 @@ def test_s45_an_operation_that_kills_its_worker_is_given_up_after_the_last_try(q
     for tries in range(1, MAX_TRIES + 1):
         assert queue.claimed().operation.tries == tries
         queue.db.clock.forward(seconds=600)  # type: ignore[attr-defined]
-    assert queue.claimed() is None
-    assert queue.states() == {only: "failed"} and queue.row(only).error == "WorkerLost"
+    assert queue.claimed() is None and queue.states() == {only: "failed"} and queue.row(only).error == "WorkerLost"
 
 
 def test_s45_an_effect_and_the_end_of_its_operation_are_one_transaction(queue: Queue) -> None:
@@ -316,8 +295,7 @@ def test_s45_an_effect_and_the_end_of_its_operation_are_one_transaction(queue: Q
 
 @pytest.mark.slow
 def test_s45_workers_that_race_store_every_effect_once(db: Database) -> None:
-    queue = Queue(db)
-    url = db.target.url.render_as_string(hide_password=False)
+    queue, url = Queue(db), db.target.url.render_as_string(hide_password=False)
     number = 60
     fill(db, queue.persona, number)
     workers = [start_worker(url, queue.persona) for _ in range(3)]
@@ -334,7 +312,6 @@ def test_s45_workers_that_race_store_every_effect_once(db: Database) -> None:
 @pytest.mark.engines("mariadb", "mysql")
 @pytest.mark.parametrize("what", ["answer", "request"])
 def test_d34_a_lost_commit_is_not_lost_or_doubled(queue: Queue, relayed: tuple[Database, Relay], what: Any) -> None:
-    """Queueing, claiming, completing, failing, cancelling: each commit lost once, and nobody notices."""
     direct, (lossy, relay) = queue.db, relayed
     failing = [True]
 
@@ -359,8 +336,7 @@ def test_d34_a_lost_commit_is_not_lost_or_doubled(queue: Queue, relayed: tuple[D
         third = queue.add("c")
         jobs.end(queue.db, queue.persona, [third], "failed")
         relay.lose(what)
-        assert queue.retry_operation(third).stored
-        assert relay.lost == 7
+        assert queue.retry_operation(third).stored and relay.lost == 7
     queue.db = direct
     assert queue.states() == {first: "completed", second: "cancelled", third: "pending"}
     assert queue.row(first).tries == 2 and queue.effects == {"effect a": 1, TOTAL: 1}

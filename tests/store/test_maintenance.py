@@ -46,7 +46,6 @@ def db(fresh_migrated_url: str) -> Iterator[Database]:
 
 
 def remember(db: Database, number: int, text: str, *words: str, persona: str = "default", **more: Any) -> None:
-    """Store a memory item as its table module does: the row, its index rows, the uses of its tags."""
     row = {"id": number, "persona_id": persona, "audience_id": 7 if persona == "default" else 8, "content": text}
     row |= {"text_folded": fold(text), "content_hash": content_digest(text), "timestamp": NOW, "indexed": 1}
     row |= {"tags": list(words), **more}
@@ -81,21 +80,17 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     db.transaction(lambda c: c.execute(insert(schema.search_vector), vectors), source="test")
     versions = [{"audience_id": n, "version": 5} for n in (7, 8)]
     db.transaction(lambda c: c.execute(insert(schema.search_vector_version), versions), source="test")
-    values = {"expired_before": NOW, "archived_before": NOW}
-    before = count_rows(db)
+    values, before = {"expired_before": NOW, "archived_before": NOW}, count_rows(db)
     counted = {"memory items that go": 2, "of these archived": 1, "pinned, they stay": 1}
     looked = maintenance.run_script(db, "prune", values=values)
     assert (looked.counted, set(looked.changed.values())) == (counted, {0})
     assert (count_rows(db), ids(db)) == (before, [1, 2, 3, 4, 5, 6])
     done = maintenance.run_script(db, "prune", values=values, apply=True)
-    assert done.counted == counted
-    assert done.changed["memories"] == 2 and set(done.changed) <= set(TABLES)
+    assert done.counted == counted and done.changed["memories"] == 2 and set(done.changed) <= set(TABLES)
     assert sorted(row[0] for row in db.read(select(schema.search_vector.c.row_id), source="search_vector")) == [3, 4]
     told = db.read(select(schema.search_vector_version), source="search_vector_version")
     assert {row[0]: row[1] - 5 > embeddings.KEPT for row in told} == {7: True, 8: False}
-    assert ids(db) == [3, 4, 5, 6]
-    assert uses(db) == {"cat": 3, "dog": 1}
-    assert verify_index(db) == []
+    assert ids(db) == [3, 4, 5, 6] and uses(db) == {"cat": 3, "dog": 1} and verify_index(db) == []
     assert set(maintenance.run_script(db, "prune", values=values, apply=True).changed.values()) == {0}
 
 
@@ -105,13 +100,11 @@ def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: 
     remember(db, 2, "a cat", "cat")
     remember(db, 3, "zqwren of another", persona="other")
     vector = {"audience_id": 7, "model": "m", "at_us": 1, "source": 0, "row_id": 1, "part": 0, "vector": b"zqcanary"}
-    former = [
-        {"id": n, "persona_id": "default", "item_id": n, "old_text": w} for n, w in ((1, "zqcanary"), (2, "zqkept"))
-    ]
+    old = [{"id": n, "persona_id": "default", "item_id": n, "old_text": w} for n, w in ((1, "zqcanary"), (2, "zqkept"))]
 
     def plant(connection: Any) -> None:
         connection.execute(insert(schema.search_vector), vector)
-        connection.execute(insert(schema.item_history), former)
+        connection.execute(insert(schema.item_history), old)
         of_tags = [(schema.tags, {"tag": "pet"}), (schema.tag_links, {"tag": "pet", "related_tag": "zqcanary"})]
         of_tags += [(schema.tag_aliases, {"alias": a, "tag": t}) for a, t in (("bird", "zqcanary"), ("puss", "cat"))]
         for table, row in of_tags:
@@ -124,12 +117,10 @@ def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: 
     maintenance.run_script(db, "prune", values={"expired_before": NOW}, apply=True)
     assert holders(db, "zqcanary") == []
     assert "search_fresh" in holders(db, "zqwren") and holders(db, "zqkept") == ["item_history"]
-    assert holders(db, "puss") == ["tag_aliases"] and uses(db) == {"cat": 1, "pet": 0}
-    assert verify_index(db) == []
+    assert holders(db, "puss") == ["tag_aliases"] and uses(db) == {"cat": 1, "pet": 0} and verify_index(db) == []
 
 
 def holders(db: Database, text: str) -> list[str]:
-    """Return the tables that hold a text in some column, also as bytes."""
     found = []
     for name, table in sorted(TABLES.items()):
         values = [value for row in db.read(select(table), source="test") for value in row]
@@ -162,24 +153,17 @@ def test_d33_t25_health_reads_only_and_what_an_operator_types_is_no_part_of_a_st
     remember(db, 2, "my dog", archived_at=NOW, timestamp=None)
     remember(db, 3, "my dog", persona="other")
     before = count_rows(db)
+    assert maintenance.run_script(db, "health").counted["memory items expired and still there"] == 1, "until now"
     done = maintenance.run_script(db, "health", values={"now": NOW})
-    assert done.changed == {}
-    assert count_rows(db) == before
+    assert done.changed == {} and count_rows(db) == before
     of_items = {"archived": 1, "expired and still there": 1, "without time": 1}
     expected = {"memories": 2, "tags": 1, **{f"memory items {what}": n for what, n in of_items.items()}}
     assert {what: n for what, n in done.counted.items() if n} == expected
     assert maintenance.run_script(db, "health", values={"persona": "x' OR '1'='1"}).counted["memories"] == 0
 
 
-def test_d33_health_counts_what_has_expired_until_now(db: Database) -> None:
-    """The file itself names a time of long ago, by which nothing has expired."""
-    remember(db, 1, "my cat", "cat", expires_at=NOW)
-    assert maintenance.run_script(db, "health").counted["memory items expired and still there"] == 1
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
-    """And every script counts before it changes, in one transaction, only where @apply is 1."""
     name, family, _ = path.name.split(".")
     script = maintenance.get_script(name, family)
     for word in ("Risk", "Tables", "Cost"):
@@ -190,8 +174,7 @@ def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
     assert kinds == sorted(kinds, key=lambda kind: kind != "SELECT")
     changes = [one for one in script.statements if not one.startswith("SELECT")]
     asked = "@apply = 1" if family == "mysql" else "(SELECT apply FROM given) = 1"
-    assert all(asked in one for one in changes)
-    assert (script.values.get("apply") == 0) == bool(changes)
+    assert all(asked in one for one in changes) and (script.values.get("apply") == 0) == bool(changes)
 
 
 def test_d33_the_scripts_run_in_a_plain_client(db: Database) -> None:

@@ -65,7 +65,6 @@ def say(db: Database, scope: Scope, path: str, number: int, text: str) -> int:
 
 
 def stored(db: Database, scope: Scope) -> dict[tuple[int, int], list[tuple[int, bytes]]]:
-    """Return the place of each row of a persona to the audience and bytes of its vectors."""
     mine = select(audiences.c.audience_id).where(audiences.c.persona_id == scope.persona)
     v = search_vector.c
     chosen = select(v.source, v.row_id, v.audience_id, v.vector).where(v.audience_id.in_(mine))
@@ -121,8 +120,7 @@ def test_t66_a_search_compares_as_if_one_vector_after_the_other(db: Database, ot
     for step in range(5):
         doer = chance.choice([db, other])
         for _ in range(chance.randint(1, 15)):
-            number = len(rows) + 1
-            path = chance.choice(["tg/1", "tg/2"])
+            number, path = len(rows) + 1, chance.choice(["tg/1", "tg/2"])
             text = " ".join([chance.choice(words), *(str(chance.random()) for _ in range(chance.choice([2, 2, 150])))])
             say(doer, scope, path, number, text)
             rows[number] = path
@@ -166,8 +164,7 @@ def test_t66_what_a_fifth_of_all_rows_mean_is_found_whatever_their_number(db: Da
     assert len(found) >= min(near, 5) and all(text.startswith("dogs") for text in found)
 
 
-def test_t66_what_was_written_while_it_was_read_counts_once(db: Database) -> None:
-    scope = own_scope()
+def test_t66_what_was_written_while_it_was_read_counts_once(db: Database, scope: Scope) -> None:
     asking = Scope(scope.persona, "tg/1", "tg/7")
     for n in range(10):
         say(db, scope, "tg/1", n, f"other{n} {n}")
@@ -184,8 +181,7 @@ def test_t66_what_was_written_while_it_was_read_counts_once(db: Database) -> Non
     assert sum(len(part) for one in cache.held.values() for part in one.parts) == 15
 
 
-def test_t66_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> None:
-    scope = own_scope()
+def test_t66_the_nearest_that_may_not_be_found_hide_no_others(db: Database, scope: Scope) -> None:
     for n in range(40):
         say(db, scope, "tg/2", n, f"dogs {n}")
     for n in range(80):
@@ -196,8 +192,7 @@ def test_t66_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> N
     last = min(texts, key=lambda text: cosine(wanted, pack_vector(vectors[text]) or b""))
     say(db, scope, "tg/1", 200, last)
     semantic.embed_rows(embedder=Directions(), db=db, scope=scope)
-    asking = Scope(scope.persona, "tg/1", "tg/7")
-    assert snippets(db, asking, asked, Directions(), exclude=["tg/2"]) == [last]
+    assert snippets(db, Scope(scope.persona, "tg/1", "tg/7"), asked, Directions(), exclude=["tg/2"]) == [last]
 
 
 def test_t66_vectors_in_use_are_held_whatever_they_take(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,8 +227,7 @@ def test_t66_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
         delete_chat_message(f"m{n}", **where)
     mine = select(audiences.c.audience_id).where(audiences.c.persona_id == scope.persona)
     noted = select(func.count()).where(search_vector_gone.c.audience_id.in_(mine))
-    assert 0 < db.read(noted, source="search_vector_gone")[0][0] <= 5
-    assert snippets(db, asking, "hound?", grams) == []
+    assert 0 < db.read(noted, source="search_vector_gone")[0][0] <= 5 and snippets(db, asking, "hound?", grams) == []
     _, added = compared(db, asking, "hound?")
     assert added == []
 

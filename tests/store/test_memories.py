@@ -22,7 +22,7 @@ def record(db: Database, scope: Scope, text: Any, response: Any = "Noted.", **mo
     return synth_core_memory.silently_record_memory(text, response, scope=scope, db=db, **more)
 
 
-def test_t48_all_columns_as_named(db: Database, scope: Scope) -> None:
+def test_t48_all_columns_are_as_named_in_chat_and_by_voice_and_blank_texts_are_none(db: Database, scope: Scope) -> None:
     result = record(db, scope, "I like tea 🍵", "So do I.")
     row = rows_of(db, table, scope.persona)[0]
     assert result == (True, row.id, "")
@@ -31,15 +31,12 @@ def test_t48_all_columns_as_named(db: Database, scope: Scope) -> None:
     assert row.emotion is row.intensity is row.emotion_state is None
     assert (row.tier, row.provenance, row.importance, row.text_folded) == ("long_term", "host", 0.5, "i like tea 🍵")
     assert index_differences(db, scope.persona) == []
-
-
-def test_t48_the_voice_path_and_blank_texts(db: Database, scope: Scope) -> None:
     record(db, scope, "I like coffee", tags=["voice", "auto"], source="voice")
-    row = rows_of(db, table, scope.persona)[0]
+    row = rows_of(db, table, scope.persona)[-1]
     assert (row.tags, row.source) == ('["voice", "auto"]', "voice")
     for blank in (None, "", "  \n"):
         assert record(db, scope, blank) == (False, None, "empty")
-    assert count(db, table, scope.persona) == 1
+    assert count(db, table, scope.persona) == 2
 
 
 def test_g5_a_text_named_scope_is_the_label(db: Database, scope: Scope) -> None:
@@ -65,8 +62,7 @@ def test_t50_audience_participant_and_state_make_it_another(db: Database, scope:
     ann, bob = replace(scope, participant="tg/ann"), replace(scope, participant="tg/bob")
     assert record(db, ann, "I like tea").stored and record(db, bob, "I like tea").stored
     direct = replace(ann, conversation="tg/ann", privacy="direct")
-    assert record(db, direct, "I like tea").stored
-    assert record(db, direct, "I like tea").reason == "duplicate"
+    assert record(db, direct, "I like tea").stored and record(db, direct, "I like tea").reason == "duplicate"
     superseded = update(table).where(table.c.persona_id == scope.persona).values(superseded_by=1)
     db.transaction(lambda c: c.execute(superseded), source="test")
     assert record(db, ann, "I like tea").stored, "a superseded item is not active"
@@ -99,8 +95,7 @@ def test_t52_privacy_levels(db: Database, scope: Scope) -> None:
     ann = replace(scope, participant="tg/ann")
     for level in ("partial", "full"):
         privacy.set_privacy("tg/ann", level, db=db, scope=scope)
-        assert record(db, ann, "I like tea") == (False, None, "privacy")
-        assert count(db, table, scope.persona) == 0
+        assert record(db, ann, "I like tea") == (False, None, "privacy") and count(db, table, scope.persona) == 0
     assert insert_item(db, ann, "for a while", tier="session").reason == "privacy"
     privacy.set_privacy("tg/ann", "partial", db=db, scope=scope)
     assert insert_item(db, ann, "for a while", tier="session").stored

@@ -141,8 +141,7 @@ def test_d29_a_half_made_database_is_finished(present: Database) -> None:
     (found,) = (one for one in check_server(present) if one.severity == "error")
     assert found.remedy == "Run prompt-engine db init again"
     migration.ensure_present(present)
-    assert inspection.list_differences(shape(present), present.family) == []
-    assert migration.list_pending(present) == []
+    assert inspection.list_differences(shape(present), present.family) == [] and migration.list_pending(present) == []
 
 
 FOREIGN = {
@@ -181,7 +180,6 @@ OTHERS = {
 def test_d31_a_database_of_another_schema_is_refused_by_name_and_stays_as_it_is(
     fresh_url: str, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What opens it, migrates it and checks it say the same, and a script sees it by the exit code."""
     statements, what, remedy = OTHERS[name]
     monkeypatch.setenv("DATABASE_URL", fresh_url)
     with of_today(fresh_url) as db:
@@ -211,8 +209,7 @@ def test_d31_not_a_byte_of_a_refused_file_changes(tmp_path: Path) -> None:
     before = file.read_bytes()
     with pytest.raises(StoreError, match="another program"):
         open_database(f"sqlite:///{file}")
-    assert file.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [file]
+    assert file.read_bytes() == before and list(tmp_path.iterdir()) == [file]
 
 
 def test_d31_tables_that_were_repaired_are_recorded_by_the_next_migration(present: Database) -> None:
@@ -363,17 +360,13 @@ def example(column: Any) -> Any:
     return bytes(32) if isinstance(column.type, StoredBytes) else 1 if "INT" in kind or "NUMERIC" in kind else "x"
 
 
-def test_d32_the_schema_files_are_up_to_date() -> None:
+def test_d32_the_schema_files_are_up_to_date_and_make_the_database(db: Database) -> None:
     for path, content in schema_files.build_files().items():
         assert path.read_text(encoding="utf-8") == content, f"{path.name} is out of date"
-
-
-def test_d32_the_schema_file_makes_the_database(db: Database) -> None:
     for statement in ddl.split_statements(schema_files.build_script(db.family)):
         db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
     assert inspection.list_differences(inspection.read_facts(db), db.family) == []
-    assert migration.list_pending(db) == []
-    assert not migration.migrate(db).changed
+    assert migration.list_pending(db) == [] and not migration.migrate(db).changed
 
 
 def test_d32_alembic_and_the_program_know_the_same_revisions() -> None:

@@ -66,8 +66,7 @@ def db(tmp_path: Path) -> Iterator[Database]:
 
 
 def test_d30_rows_of_the_original_application_are_saved_and_it_is_not_changed(url: str, db: Database) -> None:
-    before = read_all(url)
-    scope = Scope("iris")
+    before, scope = read_all(url), Scope("iris")
     expected = OriginalImport(memories=5, diary=1, messages=3, duplicates=0, left_out=1)
     assert import_original(url, db=db, scope=scope) == expected
     assert import_original(url, db=db, scope=scope) == OriginalImport(duplicates=9, left_out=1)

@@ -118,8 +118,7 @@ def test_f20_a_level_holds_for_every_persona(db: Database, linked: bool) -> None
 
 
 def test_f20_f21_the_level_counts_at_the_moment_of_writing_and_an_edit_is_a_write(db: Database, scope: Scope) -> None:
-    ann = replace(scope, participant="tg/7")
-    said = save(db, scope, "hello")
+    ann, said = replace(scope, participant="tg/7"), save(db, scope, "hello")
     message = messages.read_message(ann, "tg/1", "prepared early", now=NOW, sender_id="7")
     item = memory_input.read("prepared early", now=NOW, tier="session")
     assert message is not None and item is not None

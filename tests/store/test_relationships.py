@@ -49,8 +49,7 @@ def test_l28_eight_threads_add_up_exactly(db: Database, persona: str, start: int
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(ten, range(8))) == [{""}] * 8
-    row = found(db, persona)
-    met = 80 + bool(start)
+    row, met = found(db, persona), 80 + bool(start)
     assert (row.affinity, row.affinity_base, row.trust, row.interaction_count) == (total, total, 100, met)
 
 

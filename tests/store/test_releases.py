@@ -109,8 +109,7 @@ def test_d31_what_a_release_kept_beside_messages_is_as_it_was(release: Database)
     cat = next(tag for tag in synth_tagging.list_tags(**by) if tag["tag"] == "cat")
     assert cat["aliases"] == ["kitty"] and "music" in cat["links"]
     (value,) = values.open_values(**by).list_below(("notes",))
-    assert value.value == '{"boat": "Seagull"}'
-    assert set(semantic.count_vectors(**by)) == {"letters"}
+    assert value.value == '{"boat": "Seagull"}' and set(semantic.count_vectors(**by)) == {"letters"}
     (token,) = tokens.list_tokens(db=release, scope=DIRECT)
     found = tokens.find_token(write_token(token["id"], SECRET), db=release)
     assert found is not None and found.participant == ANN
@@ -121,8 +120,7 @@ def test_d31_what_a_release_kept_beside_messages_is_as_it_was(release: Database)
 def test_d31_what_a_release_stored_of_a_person_can_be_forgotten(release: Database) -> None:
     by: dict[str, Any] = {"db": release, "scope": GROUP}
     assert save_chat_message(GROUP.conversation, "The tram is new.", sender_id="ann", **by).stored
-    assert search_memories(query="tram", **by)
-    assert forgetting.forget(participant=ANN, **by).total > 10
+    assert search_memories(query="tram", **by) and forgetting.forget(participant=ANN, **by).total > 10
     tables = [table for table in TABLES.values() if "persona_id" in table.c]
     left = str([release.read(select(table).where(table.c.persona_id == "iris")) for table in tables]).lower()
     gone = ("mio", "festival", "concert", "seagull", "lighthouse", "oboe", "clarinet", "hazelnut", "ferry", "tram")

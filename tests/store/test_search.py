@@ -52,8 +52,7 @@ def test_t16_the_report_tells_of_every_hit_and_every_source(db: Database, scope:
     sources = report["sources"]
     assert sources["chat_history"] == {"considered": 2, "dropped": {"duplicate": 1}, "error": ""}
     assert sources["memories"] == {"considered": 2, "dropped": {}, "error": ""}
-    assert sources["ai_diary"]["considered"] == 0
-    assert json.loads(json.dumps(report)) == report
+    assert sources["ai_diary"]["considered"] == 0 and json.loads(json.dumps(report)) == report
 
 
 @BOTH
@@ -138,17 +137,14 @@ def test_t36_a_count_gets_equal_texts_of_each_day(db: Database, scope: Scope) ->
 
 
 @pytest.mark.parametrize(("question", "days"), [
-    ("When did I swim in the lake?", {1, 2, 3, 5, 9}),
-    ("When did I first swim in the lake?", {9}),
-    ("Did Ann swim in the lake 5 days ago?", {5}),
-    ("What did Ann say 3 days ago?", {3}),
+    ("When did I swim in the lake?", {1, 2, 3, 5, 9}), ("When did I first swim in the lake?", {9}),
+    ("Did Ann swim in the lake 5 days ago?", {5}), ("What did Ann say 3 days ago?", {3}),
 ])  # fmt: skip
-def test_t36_a_question_about_days_gets_the_equal_text_of_its_day(
+def test_t36_a_question_about_days_gets_the_text_of_its_day(
     db: Database, scope: Scope, question: str, days: set[int]
 ) -> None:
     """The newest of equal texts stood for all, and answered with the wrong day."""
-    rows = [("I swam in the lake", ago(days=each)) for each in (9, 5, 3, 2, 1)]
-    said(db, scope, rows, name="Ann")
+    said(db, scope, [("I swam in the lake", ago(days=each)) for each in (9, 5, 3, 2, 1)], name="Ann")
     said(db, scope, [("I swam in the lake", ago(days=3, minutes=-9))], name="Bob")
     asked = replace(scope, conversation="tg/1", participant="tg/ann")
     found = [hit for hit in find(db, asked, query=question, limit=10) if hit["speaker"] == "Ann"]
@@ -250,8 +246,6 @@ def test_t38_since_is_included_until_is_not(db: Database, scope: Scope, ranking:
 
 @contextmanager
 def away(db: Database, *names: str) -> Iterator[None]:
-    """Give tables another name for a while, so that they are missing."""
-
     def rename(old: str, new: str) -> None:
         db.transaction(lambda c: c.exec_driver_sql(f"ALTER TABLE {old} RENAME TO {new}"), source=old)
 
@@ -272,8 +266,7 @@ def test_t39_a_source_that_fails_is_left_out_and_told(
         for keywords in (["tofu"], ["tofu", "ofu o"], ["!", "tofu"]):
             with caplog.at_level(logging.WARNING):
                 hits, report = search_world.explain(db, scope, keywords=keywords, tags=["food"], ranking=ranking)
-            assert set(ids(hits)) == {kept, told}
-            assert "ai_diary" in report["sources"]["ai_diary"]["error"]
+            assert set(ids(hits)) == {kept, told} and "ai_diary" in report["sources"]["ai_diary"]["error"]
             assert report["sources"]["memories"]["error"] == ""
             assert any("ai_diary" in record.getMessage() for record in caplog.records)
         with away(db, "memories", "chat_history_cache"), pytest.raises(StoreReadError):
@@ -282,13 +275,10 @@ def test_t39_a_source_that_fails_is_left_out_and_told(
             assert ids(find(db, scope, keywords=["tofu"], ranking=ranking)) == [kept]
 
 
-def test_f65_a_word_is_no_switch_of_the_chat(db: Database, scope: Scope) -> None:
+@BOTH
+def test_f65_f66_bytes_for_a_query_and_a_word_for_a_switch_raise(db: Database, scope: Scope, ranking: str) -> None:
     with pytest.raises(MessageError, match="include_chat"):
         find(db, scope, keywords=["tofu"], include_chat="false")
-
-
-@BOTH
-def test_f66_a_query_that_is_no_text_is_refused(db: Database, scope: Scope, ranking: str) -> None:
     with pytest.raises(TypeError, match="query is of type bytes"):
         find(db, scope, query=b"tofu", ranking=ranking)
     with pytest.raises(MessageError, match="query"):
@@ -397,8 +387,7 @@ def test_t61_three_letters_find_parts_of_words_where_nothing_else_is_found(db: D
         assert ids(search(db, scope, keywords=["piz"])) == rows[:1]
         assert ids(search(db, scope, keywords=["zip"])) == rows[1:2]
         assert ids(search(db, scope, keywords=["itz", "pizza"])) == rows[:1]
-        assert ids(search(db, scope, keywords=["pi"])) == rows[3:]
-        assert ids(search(db, scope, keywords=["zi"])) == []
+        assert ids(search(db, scope, keywords=["pi"])) == rows[3:] and ids(search(db, scope, keywords=["zi"])) == []
     told = said(db, scope, [("the Pizzeria is closed", ago(days=9))])
     assert ids(find(db, scope, keywords=["piz"])) == [rows[0], *told]
     assert ids(find(db, scope, keywords=["piz"], limit=1)) == rows[:1]

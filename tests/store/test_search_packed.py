@@ -45,16 +45,11 @@ def audiences_of(db: Database, scope: Scope) -> list[int]:
 
 def pack(db: Database, scope: Scope) -> int:
     """Pack every row of the persona, and return how many there were."""
-
-    def work(connection: Any) -> int:
-        return sum(packing.pack_fresh(connection, audience) for audience in audiences_of(db, scope))
-
-    return db.transaction(work, source="the search index")
+    audiences = audiences_of(db, scope)
+    return db.transaction(lambda c: sum(packing.pack_fresh(c, each) for each in audiences), source="the search index")
 
 
 def merge(db: Database, scope: Scope) -> None:
-    """Write all segments of the persona anew as one for each audience."""
-
     def work(connection: Any) -> None:
         for audience in audiences_of(db, scope):
             numbers = [one.segment_id for one in packing.list_segments(connection, audience)]
@@ -83,21 +78,18 @@ def test_d14_rows_are_packed_by_whoever_writes_enough_of_them(db: Database, scop
 
 
 def segments(db: Database, scope: Scope) -> list[Any]:
-    """Return the segments of the persona, the oldest first."""
     s = search_segment.c
     mine = select(search_segment).where(s.audience_id.in_(audiences_of(db, scope)), s.segment_id > 0)
     return list(db.read(mine.order_by(s.segment_id), source="search_segment"))
 
 
 def fresh(db: Database, scope: Scope) -> int:
-    """Return how many rows of the persona are not packed."""
     chosen = select(func.count()).where(search_fresh.c.audience_id.in_(audiences_of(db, scope)))
     return int(db.read(chosen, source="search_fresh")[0][0])
 
 
 def test_t27_nobody_can_tell_what_is_packed(db: Database, scope: Scope) -> None:
-    rng = random.Random(0)
-    places = [replace(scope, conversation=f"tg/{n}") for n in range(3)]
+    rng, places = random.Random(0), [replace(scope, conversation=f"tg/{n}") for n in range(3)]
     for n, place in enumerate(places):
         said(db, place, talk(rng, 60, n * 30), f"tg/{n}")
     for text, at in talk(rng, 20):
@@ -247,8 +239,7 @@ def test_f46_nothing_of_what_was_forgotten_is_left_in_a_block(db: Database, scop
     forget(conversation="tg/1", db=db, scope=scope)
     assert "xylofant" not in terms(db, scope) and set(kept) <= set(ids(find(db, scope, keywords=["tea"], limit=60)))
     heads = [segment.read_head(bytes(row.head)) for row in segments(db, scope)]
-    assert "tg/1" not in {thread for head in heads for thread in head.threads}
-    assert verify_index(db) == []
+    assert "tg/1" not in {thread for head in heads for thread in head.threads} and verify_index(db) == []
 
 
 def terms(db: Database, scope: Scope) -> set[str]:
@@ -266,7 +257,6 @@ HARMS = {
 
 @pytest.mark.parametrize("harm", HARMS)
 def test_d15_a_broken_segment_is_listed_and_mended(db: Database, scope: Scope, harm: str) -> None:
-    """Meanwhile a search finds what it can, or asks the rows themselves; another persona's rows stay as they are."""
     beside = own_scope()
     theirs = said(db, beside, [(f"tofu of others {n}", ago(minutes=n)) for n in range(30)])
     pack(db, beside)
@@ -290,8 +280,7 @@ def test_d14_d16_two_pack_or_build_anew_while_others_write_change_and_search(
 ) -> None:
     monkeypatch.setattr(packing, "MOST_ROWS", 70)
     rng = random.Random(3)
-    rows = said(db, scope, talk(rng, 120))
-    until = time.monotonic() + 1.5
+    rows, until = said(db, scope, talk(rng, 120)), time.monotonic() + 1.5
 
     def write() -> None:
         rows.extend(said(db, scope, talk(rng, 2)))
@@ -319,9 +308,7 @@ def test_d14_a_row_of_very_many_words_is_indexed_for_the_first_of_them() -> None
 
     many = entry(" ".join(f"w{n}" for n in range(TERMS_PER_ROW + 1)))
     assert len(many.terms.keys() - {PARTIAL}) == TERMS_PER_ROW and many.words == TERMS_PER_ROW + 1
-    assert entry("é" * 81).terms == {PARTIAL: 1}
-    assert entry("é" * 80).terms == {"é" * 80: 1}
-    assert entry("?!").terms == {}
+    assert entry("é" * 81).terms == {PARTIAL: 1} and entry("é" * 80).terms == {"é" * 80: 1} and entry("?!").terms == {}
 
 
 @pytest.mark.engines("sqlite")
@@ -334,8 +321,7 @@ def test_f85_an_unreadable_index_row_hides_no_other(db: Database, scope: Scope, 
     spoilt, whole = memory(db, scope, "first tofu"), memory(db, scope, "second tofu", ago(hours=1))
     change = f"UPDATE search_fresh SET {column} = ? WHERE row_id = {spoilt}"
     db.transaction(lambda c: c.exec_driver_sql(change, (value,)), source="test")
-    assert whole in ids(find(db, scope, query="Where is the tofu?"))
-    assert packing.count_differences(db)["memories"] == 1
+    assert whole in ids(find(db, scope, query="Where is the tofu?")) and packing.count_differences(db)["memories"] == 1
     (audience,) = audiences_of(db, scope)
     db.transaction(lambda c: packing.pack_fresh(c, audience), source="test")
     expected = [whole, spoilt] if column in ("content", "digest") else [whole]
@@ -352,8 +338,7 @@ def test_d16_a_lost_index_is_found_by_the_check_and_built_anew(db: Database, sco
     before = ids(find(db, scope, keywords=["tofu"], limit=20))
     for each in INDEX_TABLES:
         db.transaction(lambda c, each=each: c.execute(delete(each)), source="test")
-    assert [one for one in check_server(db) if "index" in one.what]
-    assert reindex(db) == 201
+    assert [one for one in check_server(db) if "index" in one.what] and reindex(db) == 201
     assert verify_index(db) == [] and ids(find(db, scope, keywords=["tofu"], limit=20)) == before
     assert ids(find(db, scope, tags=["cat"])) == [row]
     assert packing.count_differences(db) == dict.fromkeys(("memories", "ai_diary", "chat_history_cache"), 0)
@@ -376,6 +361,5 @@ def test_d16_a_large_index_is_built_part_by_part(db: Database, scope: Scope, mon
     monkeypatch.setattr(packing, "MOST_ROWS", 50)
     monkeypatch.setattr(packing, "read_audience", count_read)
     monkeypatch.setattr(packing, "pack_entries", note_packed)
-    assert reindex(db) == 201
-    assert packed == [50, 100, 150, 200, 201]
+    assert reindex(db) == 201 and packed == [50, 100, 150, 200, 201]
     assert verify_index(db) == [] and len(ids(find(db, scope, keywords=["tofu"], limit=20))) == 20

@@ -1,7 +1,5 @@
 """The best rows survive the cut and no source fills the list (T26 to T31); recency: tier, then newest (T23, T32)."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 from typing import Any
@@ -35,12 +33,10 @@ def test_t26_another_persona_changes_neither_hits_nor_scores(db: Database, scope
     before = explain(db, scope, **wanted)
     said(db, own_scope(), [(f"alonza {n}", ago(seconds=n)) for n in range(2_000)])
     said(db, replace(scope, conversation="dc/1", server="s1"), [(f"alonza {n}", NOW) for n in range(50)], "dc/1")
-    assert explain(db, scope, **wanted) == before
-    assert set(rows) <= set(ids(before[0]))
+    assert explain(db, scope, **wanted) == before and set(rows) <= set(ids(before[0]))
 
 
 def test_t24_what_is_said_over_and_over_is_read_a_few_times(db: Database, scope: Scope) -> None:
-    """Of thousands of copies in two conversations the first stand for the others; the newest of a text is the hit."""
     said(db, scope, [("play it", ago(minutes=n + 1)) for n in range(700)])
     said(db, scope, [("it may play", ago(minutes=n + 1)) for n in range(700)], "tg/2")
     newest = said(db, scope, [("play it", ago(seconds=1)), ("it may play", ago(seconds=2))], "tg/2")
@@ -49,9 +45,7 @@ def test_t24_what_is_said_over_and_over_is_read_a_few_times(db: Database, scope:
     rows = said(db, scope, seldom)
     hits, report = explain(db, scope, **wanted)
     told = report["sources"]["chat_history"]
-    assert set(ids(hits)) == {*newest, *rows}
-    assert told["considered"] == 1_404
-    assert sum(told["dropped"].values()) < 700
+    assert set(ids(hits)) == {*newest, *rows} and told["considered"] == 1_404 and sum(told["dropped"].values()) < 700
 
 
 def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(db: Database, scope: Scope) -> None:
@@ -66,8 +60,7 @@ def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(d
         )
 
     seen = run(lambda row: "visible" if row.texts[0] == "play it" else "")
-    assert [one.hit["id"] for one in seen.chosen] == other
-    assert len(seen.left) < 700
+    assert [one.hit["id"] for one in seen.chosen] == other and len(seen.left) < 700
     echoes = run(lambda row: "" if row.id in (oldest, *other) else "echo")
     assert {one.hit["id"] for one in echoes.chosen} == {oldest, *other}
 
@@ -124,8 +117,7 @@ def test_t31_no_loud_source_fills_the_list(db: Database, scope: Scope) -> None:
     old = memory(db, scope, "tofu is it", ago(days=300))
     said(db, scope, [(f"tofu is {n}", ago(minutes=n)) for n in range(20)])
     hits = find(db, scope, keywords=["tofu"], limit=5)
-    assert [hit["source"] for hit in hits] == ["chat_history"] * 4 + ["memories"]
-    assert hits[-1]["id"] == old
+    assert [hit["source"] for hit in hits] == ["chat_history"] * 4 + ["memories"] and hits[-1]["id"] == old
     assert ranked(db, scope, keywords=["tofu"], limit=1) == [hits[0]["id"]]
     entry = search_world.entered(db, scope, "tofu in the diary", ago(days=200))
     assert {("memories", old), ("ai_diary", entry)} <= set(places(find(db, scope, keywords=["tofu"], limit=5)))
@@ -164,8 +156,7 @@ def test_t23_rows_with_a_tag_and_a_keyword_come_first(db: Database, scope: Scope
     b = memory(db, scope, "a salad", ago(days=1), tags=["food"])
     c = memory(db, scope, "pizza box", ago(days=2))
     wanted = {"tags": ["food"], "keywords": ["pizza"]}
-    assert both(db, scope, limit=1, **wanted) == [a]
-    assert both(db, scope, limit=2, **wanted) == [b, a]
+    assert both(db, scope, limit=1, **wanted) == [a] and both(db, scope, limit=2, **wanted) == [b, a]
     assert both(db, scope, limit=3, **wanted) == [b, c, a]
 
 
@@ -204,8 +195,7 @@ def test_t28_recency_is_tier_then_newest_by_flag(db: Database, scope: Scope, cap
     rare = memory(db, scope, "alonza", ago(days=100))
     fresh = remember(db, scope, *({"content": f"test {n}", "timestamp": ago(minutes=n)} for n in range(12)))
     wanted = {"keywords": ["test", "alonza"], "limit": 5}
-    assert both(db, scope, **wanted) == fresh[:5]
-    assert rare in ids(find(db, scope, **wanted))
+    assert both(db, scope, **wanted) == fresh[:5] and rare in ids(find(db, scope, **wanted))
     assert ids(find(db, scope, settings=Settings(memory_ranking="recency"), **wanted)) == fresh[:5]
     assert rare in ids(find(db, scope, settings=Settings(memory_ranking="recency"), ranking="relevance", **wanted))
     with caplog.at_level(logging.WARNING):
@@ -218,8 +208,7 @@ def test_t28_recency_is_tier_then_newest_by_flag(db: Database, scope: Scope, cap
 @pytest.mark.parametrize("ranking", ["relevance", "recency"])
 def test_t32_hits_are_sorted_by_time_then_source_then_id(db: Database, scope: Scope, ranking: str) -> None:
     ten, eleven = ago(hours=2), ago(hours=1)
-    chat = said(db, scope, [("tofu a", ten)])[0]
-    three = memory(db, scope, "tofu b", ten)
+    chat, three = said(db, scope, [("tofu a", ten)])[0], memory(db, scope, "tofu b", ten)
     nine = memory(db, scope, "tofu c", ten)
     one = search_world.entered(db, scope, "tofu d", eleven)
     lost = memory(db, scope, "tofu e", eleven)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import event, update
+from sqlalchemy import update
 
 from core import privacy, short_term
 from core.access import table_participants as participants
@@ -23,7 +23,7 @@ from core.errors import MessageError, StoreWriteError
 from core.scope import Scope, use_scope
 from core.short_term import rules as short_term_rules
 from core.short_term import table as short_term_table
-from tests.databases import traced
+from tests.databases import listening, traced
 from tests.store.world import NOW, Clock, own_scope, rows_of, run_at_once
 
 DEFAULTS = Settings()
@@ -42,7 +42,6 @@ class World:
         return {"db": self.db, "settings": self.settings, "scope": replace(self.scope, **scope)}
 
     def turn(self, user: Any = "u1", channel: Any = "c1", server: Any = "s1", text: str = "hello", **more: Any) -> Any:
-        """Hold a turn: one line of the person, one answer."""
         said = more.pop("messages", [{"kind": "user", "content": text, "sender_id": user}])
         answers = more.pop("responses", [{"text": f"re {text}", "persona_name": "Iris"}])
         scope = more.pop("within", {})
@@ -193,16 +192,14 @@ def test_m9_without_user_or_channel_nothing_is_written(world: World, caplog: pyt
     for user, channel in ((None, "c1"), (" ", "c1"), ("u1", None), ("u1", "")):
         assert world.turn(user, channel) == (0, "empty")
         assert short_term.store_short_term_memory(user, channel, ["hi"], **world.given())[2] == "empty"
-    assert world.rows() == []
-    assert caplog.text.count("short_term_without_place") == 8
+    assert world.rows() == [] and caplog.text.count("short_term_without_place") == 8
     assert short_term.store_short_term_memory("u1", "c1", [" "], **world.given())[2] == "empty"
 
 
 def test_m11_of_two_turns_the_later_one_stays(world: World) -> None:
     late, early = NOW + timedelta(seconds=2), NOW + timedelta(seconds=1)
     assert world.turn(text="late", at=late) == (1, "")
-    assert world.turn(text="early", at=early) == (0, "unchanged")
-    assert said(world.of_user()[0])[0] == "late"
+    assert world.turn(text="early", at=early) == (0, "unchanged") and said(world.of_user()[0])[0] == "late"
     # A clock that has been set back must not keep new turns out for long.
     world.turn(text="from the future", at=NOW + HOUR)
     assert world.turn(text="now", at=NOW) == (1, "")
@@ -212,8 +209,7 @@ def test_m11_a_summary_made_meanwhile_keeps_no_turn_out(world: World) -> None:
     """A host dates a turn by its message; the model may write the summary of the last turn while this one is said."""
     world.turn(text="one", at=NOW)
     world.clock.forward(seconds=20)
-    assert world.summary().stored
-    assert world.turn(text="two", at=NOW + timedelta(seconds=5)) == (1, "")
+    assert world.summary().stored and world.turn(text="two", at=NOW + timedelta(seconds=5)) == (1, "")
     assert world.turn(text="late", at=NOW + timedelta(seconds=1)) == (0, "unchanged")
     assert said(world.of_user()[0])[0] == "two"
 
@@ -235,8 +231,7 @@ def test_m12_m13_expired_entries_are_not_read_and_go_with_the_next_turn(world: W
         world.turn(f"u{n}", f"dm{n}", "DM")
     world.clock.forward(hours=12)
     assert world.of_user("u0", server="", within={"conversation": "dm0", "participant": "u0"}) == []
-    assert short_term.clear_expired(**world.given()) == 3
-    assert short_term.clear_expired(**world.given()) == 0
+    assert short_term.clear_expired(**world.given()) == 3 and short_term.clear_expired(**world.given()) == 0
     world.turn("u1")
     world.clock.forward(hours=12)
     world.turn("u2")
@@ -297,11 +292,8 @@ def test_m15_statements_and_rows_do_not_grow(world: World) -> None:
         def note(_c: Any, cursor: Any, *_: Any, into: list[int] = rows) -> None:
             into.append(cursor.rowcount)
 
-        with traced(world.db) as statements:
-            engine = world.db.engines()[0]
-            event.listen(engine, "after_cursor_execute", note)
+        with traced(world.db) as statements, listening(world.db.engines()[0], "after_cursor_execute", note):
             found = world.context(channel="c0")
-            event.remove(engine, "after_cursor_execute", note)
         counts.append((len(statements), rows, len(found)))
     assert counts[0] == counts[1] and counts[0][0] == 5
 
@@ -328,7 +320,6 @@ def test_m17_a_context_shows_the_newest_three_and_the_own_summary(world: World) 
 
 
 def test_m18_a_named_thread_follows_its_channel(world: World) -> None:
-    """Whether the channel was private before the thread was spoken in, or turns private afterwards."""
     world.turn(channel="tg/closed", is_private=True)
     world.turn(channel="tg/early", parent_channel="tg/closed", text="early")
     world.turn(channel="tg/late", parent_channel="tg/open", text="late")
@@ -363,10 +354,8 @@ def test_m23_at_most_once_a_turn_and_asked_for_now_and_then(db: Database, monkey
     monkeypatch.setattr(short_term_rules, "SUMMARY_EVERY", 3)
     messages = [{"content": str(n)} for n in range(5)]  # and the answer
     assert [world.turn(messages=messages).summary_due for _ in range(4)] == [False, False, True, True]
-    assert world.of_user()[0]["summary_due"]
-    assert world.summary().stored and world.summary("another")[2] == "limit"
-    assert world.turn(messages=messages).summary_due is False
-    assert world.summary("another").stored
+    assert world.of_user()[0]["summary_due"] and world.summary().stored and world.summary("another")[2] == "limit"
+    assert world.turn(messages=messages).summary_due is False and world.summary("another").stored
     assert [r.turns_since_summary for r in world.rows()] == [0]
     assert [world.turn(channel="few", messages=messages[1:]).summary_due for _ in range(4)] == [False] * 4
 
@@ -382,8 +371,7 @@ def test_m24_m25_what_is_no_summary(world: World) -> None:
     world.summary("y" * 1000)
     world.turn()
     refused = world.summary("z" * 299)
-    assert refused[2] == "refused" and refused.notes == ("the summary is shorter",)
-    assert world.summary("z" * 300).stored
+    assert refused[2] == "refused" and refused.notes == ("the summary is shorter",) and world.summary("z" * 300).stored
     with pytest.raises(MessageError):
         world.summary("ok", said=7)
 
@@ -419,8 +407,7 @@ def test_m28_f22_full_privacy_takes_out_what_is_theirs(world: World) -> None:
     assert privacy.set_privacy("discord/anna", "full", **world.given())["removed"] == {"short_term_memories": 2}
     left = world.rows()
     assert [(r.participant_key, r.summary, r.messages.count('"content"')) for r in left] == [("tg/bobby", None, 6)]
-    assert "anna" not in str([r.messages for r in left])
-    assert world.of_user("tg/anna") == []
+    assert "anna" not in str([r.messages for r in left]) and world.of_user("tg/anna") == []
     # From now on nothing of theirs is kept, whoever speaks.
     assert world.turn("tg/anna", "tg/c1") == (0, "privacy")
     world.turn("tg/bobby", "tg/c1", messages=lines)
@@ -497,8 +484,7 @@ def test_f24_people_nobody_knows_have_the_default_level(db: Database) -> None:
     assert world.turn("tg/known", "tg/c1", messages=lines) == (1, "")
     assert said(world.of_user("tg/known")[0]) == ["mine", "re hello"]
     privacy.set_privacy("tg/gus", "none", **World(world.db).given())  # known elsewhere
-    assert world.turn("tg/gus", "tg/c1") == (1, "")
-    assert channels(world.of_user("tg/gus")) == ["tg/c1"]
+    assert world.turn("tg/gus", "tg/c1") == (1, "") and channels(world.of_user("tg/gus")) == ["tg/c1"]
 
 
 def test_f21_a_turn_waits_for_who_turns_private(world: World) -> None:
@@ -564,12 +550,10 @@ def test_m31_a_level_that_is_not_known_counts_as_full_and_those_below_are_kept(
 
 def test_m31_a_host_without_a_scope_gets_all_entries(world: World) -> None:
     given = {"db": world.db, "settings": world.settings.replace(persona_id=world.scope.persona)}
-    assert world.turn() == (1, "")
-    assert len(short_term.get_for_user("u1", **given)) == 1
+    assert world.turn() == (1, "") and len(short_term.get_for_user("u1", **given)) == 1
     alone = Scope(world.scope.persona)  # says who remembers, not who asks
     assert len(short_term.get_for_user("u1", scope=alone, **given)) == 1
-    assert len(short_term.get_for_server("s1", **given)) == 1
-    assert world.turn("u2", "dm2", is_dm_channel=True) == (1, "")
+    assert len(short_term.get_for_server("s1", **given)) == 1 and world.turn("u2", "dm2", is_dm_channel=True) == (1, "")
     assert len(short_term.get_for_user("u2", **given)) == 1
     asking = replace(world.scope, participant="tg/u9")
     assert short_term.get_for_user("u1", scope=asking, **given) == [], "who asks with a scope sees what it sees"

@@ -77,8 +77,7 @@ def test_s48_the_sample_comes_in_with_everything_and_goes_out_as_it_was(db: Data
     out = _export(db, scope, CHAT)
     assert out == world.SAMPLE.read_bytes()
     again = _import(db, scope, world.SAMPLE)
-    assert (again.imported, again.duplicates, again.story) == (0, 12, {})
-    assert _export(db, scope, CHAT) == out
+    assert (again.imported, again.duplicates, again.story) == (0, 12, {}) and _export(db, scope, CHAT) == out
     held = {"message_alternatives": 5, "scenes": 2, "scene_recaps": 3, "running_recaps": 2}
     assert {name: count(db, schema.TABLES[name], persona) for name in held} == held
     assert [(r.alternative, r.provenance) for r in rows_of(db, message_recaps, persona)].count((-1, "import")) == 5
@@ -95,8 +94,7 @@ def test_s48_a_chat_that_another_program_wrote_goes_out_as_sillytavern_writes(db
     assert _export(db, scope, _import(db, scope, path).conversations[0]).decode() == "\n".join(map(world.dump, values))
 
 
-def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
-    scope = own_scope()
+def test_s48_what_came_in_is_what_the_doors_give(db: Database, scope: Scope) -> None:
     _import(db, scope, world.SAMPLE)
     here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=CHAT)}
     rows = {row.message_text: row for row in messages_of(db, scope.persona)}
@@ -177,8 +175,7 @@ def test_s48_notices_and_comments_are_in_the_file_alone(db: Database, tmp_path: 
     assert _export(db, scope, "import/noted") == file.read_bytes()
 
 
-def test_s48_what_the_scenes_of_the_file_hid_is_shown_again_by_them(db: Database, tmp_path: Path) -> None:
-    scope = own_scope()
+def test_s48_what_the_scenes_of_the_file_hid_is_shown_again_by_them(db: Database, scope: Scope, tmp_path: Path) -> None:
     ends = {"extra": {"auto_recap": {"scene_break": True, "scene_break_visible": True}}}
     lines = [{"user_name": "Ann", "character_name": "Iris"}, *map(_say, range(6))]
     lines[2] |= ends
@@ -191,9 +188,8 @@ def test_s48_what_the_scenes_of_the_file_hid_is_shown_again_by_them(db: Database
         assert plan == {"hide": [], "show": shown}
 
 
-def test_s48_what_is_not_known_has_no_effect(db: Database, tmp_path: Path) -> None:
+def test_s48_what_is_not_known_has_no_effect(db: Database, scope: Scope, tmp_path: Path) -> None:
     """Fields named like ours are kept and are nothing but text: no other persona, nothing hidden, no program's own."""
-    scope = own_scope()
     _import(db, scope, world.SAMPLE)
     (row,) = [row for row in messages_of(db, scope.persona) if row.message_text.startswith("He sleeps")]
     assert (row.persona_id, row.role, row.hidden) == (scope.persona, "persona", 0)
@@ -204,13 +200,10 @@ def test_s48_what_is_not_known_has_no_effect(db: Database, tmp_path: Path) -> No
     hostile = '"z":"\\ud800 \\u0000 é","y":[18446744073709551616,-0.0,1e+300],"metadata":{"b":1,"a":2}'
     line = f'{world.dump(_say(0))[:-1]},{hostile},"x":{"[" * 90}{"]" * 90}}}'
     path = _file(tmp_path / "h.jsonl", ['{"chat_metadata":{"q":"\\udfff"}}', line])
-    assert _import(db, scope, path).imported == 1
-    assert _export(db, scope, "import/h") == path.read_bytes()
+    assert _import(db, scope, path).imported == 1 and _export(db, scope, "import/h") == path.read_bytes()
 
 
-def test_s48_a_broken_line_is_reported_and_the_others_are_taken(db: Database, tmp_path: Path) -> None:
-    """Of 100 lines 99 are stored, once; indexes of the running recap follow the messages that are left."""
-    scope = own_scope()
+def test_s48_a_broken_line_is_reported_and_the_others_are_taken(db: Database, scope: Scope, tmp_path: Path) -> None:
     storage = {"chat_id": "c", "current_version": 0, "versions": world.versions_of([0])}
     storage["versions"][0] |= {"prev_scene_index": 40, "new_scene_index": 50}
     breaks = {50: {"auto_recap": {"scene_break": True, "scene_recap_memory": "So far."}}}
@@ -234,8 +227,7 @@ def test_s48_a_broken_line_is_reported_and_the_others_are_taken(db: Database, tm
     assert header["chat_metadata"][RUNNING]["versions"][0]["new_scene_index"] == 49
 
 
-def test_s48_the_order_is_that_of_the_file(db: Database, tmp_path: Path) -> None:
-    scope = own_scope()
+def test_s48_the_order_is_that_of_the_file(db: Database, scope: Scope, tmp_path: Path) -> None:
     dates = ["June 19, 2023 4:13pm", "June 19, 2023 4:13pm", "", None, "June 18, 2023 4:13pm", "June 19, 2099 4:13pm",
              "June 19, 2023 4:13pm", "2023-06-19T16:15:00.000Z", "June 19, 2023 4:14pm", "1687191400000"]  # fmt: skip
     values = [_say(n, send_date=date, mes=("yes" if n in (0, 6) else f"line {n}")) for n, date in enumerate(dates)]
@@ -243,11 +235,9 @@ def test_s48_the_order_is_that_of_the_file(db: Database, tmp_path: Path) -> None
     _import(db, scope, path)
     _file(path, values)
     grown = _import(db, scope, path)
-    assert (grown.imported, grown.duplicates) == (5, 5)
-    assert _lines(_export(db, scope, "import/c"))[1:] == values
+    assert (grown.imported, grown.duplicates) == (5, 5) and _lines(_export(db, scope, "import/c"))[1:] == values
     times = [row.timestamp for row in messages_of(db, scope.persona)]
-    assert times == sorted(times)
-    assert times[-1].year == 2023
+    assert times == sorted(times) and times[-1].year == 2023
     assert any("does not fit their place" in note for note in grown.notes)
     path = _file(tmp_path / "d.jsonl", [_say(0, send_date="2024-05-05T05:05:05.000Z")])
     _import(db, scope, path)
@@ -256,8 +246,7 @@ def test_s48_the_order_is_that_of_the_file(db: Database, tmp_path: Path) -> None
     assert _lines(_export(db, scope, "import/d"))[1:] == values
 
 
-def test_s48_what_is_done_here_stands_in_the_next_file(db: Database, tmp_path: Path) -> None:
-    scope = own_scope()
+def test_s48_what_is_done_here_stands_in_the_next_file(db: Database, scope: Scope, tmp_path: Path) -> None:
     _import(db, scope, world.SAMPLE)
     settings = Settings(auto_hide_scene_count=-1)
     here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=CHAT), "settings": settings}
@@ -311,14 +300,12 @@ def test_s48_a_conversation_of_our_own_goes_out_and_comes_back(db: Database, tmp
     assert [line["mes"] for line in told[1:6]] == ["hi \ufffd  there", *texts[1:]]
     assert told[2]["swipe_info"][0]["extra"]["auto_recap"]["memory"] == "Many faces."
     other = own_scope()
-    assert _import(db, other, path).imported == 8
-    assert _export(db, other, "import/own") == path.read_bytes()
+    assert _import(db, other, path).imported == 8 and _export(db, other, "import/own") == path.read_bytes()
     shown = [(r.role, r.hidden) for r in messages_of(db, other.persona)]
     assert shown == [(r.role, r.hidden) for r in messages_of(db, scope.persona)]
 
 
 def test_s48_a_chat_that_comes_back_into_its_own_conversation_adds_nothing(db: Database, tmp_path: Path) -> None:
-    """Said live, with and without ids, in a group; and imported, then edited here."""
     scope, path = own_scope(conversation="web/7"), tmp_path / "own.jsonl"
     here: dict[str, Any] = {"db": db, "scope": scope}
     said = [("Tea?", "Ann", "7"), ("Tea?", "Jo", "8"), ("ok", "Ann", "7"), ("ok", "Ann", "7"), ("Yes", "Iris", "self")]
@@ -330,8 +317,7 @@ def test_s48_a_chat_that_comes_back_into_its_own_conversation_adds_nothing(db: D
     before = messages_of(db, scope.persona)
     export_chat(path, overwrite=True, **here)
     result = _import(db, scope, path, conversation="web/7")
-    assert (result.imported, result.edited, result.duplicates) == (0, 0, 7)
-    assert messages_of(db, scope.persona) == before
+    assert (result.imported, result.edited, result.duplicates) == (0, 0, 7) and messages_of(db, scope.persona) == before
     _file(path, [*path.read_text().split("\n"), _say(1, mes="ok", send_date="2026-01-01T00:00:10.000123Z")])
     assert _import(db, scope, path, conversation="web/7").imported == 1, "a third line of these words is new"
 
@@ -383,8 +369,7 @@ def test_g16_a_failure_stores_none_of_its_batch(db: Database, tmp_path: Path, mo
             _import(db, scope, path)
     assert count(db, chat_history_cache, scope.persona) == count(db, message_recaps, scope.persona) == 500
     assert rows_of(db, conversations, scope.persona)[0].metadata is None
-    assert _import(db, scope, path).imported == 100
-    assert _export(db, scope, "import/c") == path.read_bytes()
+    assert _import(db, scope, path).imported == 100 and _export(db, scope, "import/c") == path.read_bytes()
 
 
 @pytest.mark.posix
@@ -405,8 +390,7 @@ def test_s48_a_file_that_cannot_be_written_leaves_the_old_one(db: Database, tmp_
         with pytest.raises(TransferError, match=said):
             export_chat(wrong, **here)
     export_chat(str(path), **here)
-    assert path.read_bytes() == world.SAMPLE.read_bytes()
-    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.read_bytes() == world.SAMPLE.read_bytes() and path.stat().st_mode & 0o777 == 0o640
     export_chat(tmp_path / "new", **here)
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o600 or os.name == "nt"
 

@@ -93,8 +93,7 @@ def test_r7_a_person_who_is_forgotten_has_no_token_any_more(db: Database) -> Non
     hers, his = (tokens.add_token(db=db, scope=Scope("iris", participant=who)) for who in ("web/ann", "web/bob"))
     assert forgetting.forget(participant="web/ann", dry_run=True, db=db, scope=Scope("iris"))["access_tokens"] == 1
     assert forgetting.forget(participant="web/ann", db=db, scope=Scope("iris"))["access_tokens"] == 1
-    assert tokens.find_token(hers["token"], db=db) is None
-    assert tokens.find_token(his["token"], db=db) is not None
+    assert tokens.find_token(hers["token"], db=db) is None and tokens.find_token(his["token"], db=db) is not None
 
 
 @pytest.mark.parametrize(("kind", "personas", "spoken"), [
@@ -108,10 +107,9 @@ def test_r40_a_host_token_alone_speaks_as_other_personas(kind: Any, personas: st
 
 @pytest.mark.parametrize(("said", "allowed"), [
     ({}, True), ({"persona": "iris", "participant": "web/ann", "server": ""}, True),
-    ({"conversation": "web/ann"}, True), ({"conversation": "web/ann/2"}, True),
-    ({"conversation": "web/ann2"}, False), ({"conversation": "web/room"}, False), ({"conversation": ""}, False),
-    ({"participant": "web/bob"}, False), ({"participant": ""}, False), ({"server": "s1"}, False),
-    ({"persona": "vera"}, False),
+    ({"conversation": "web/ann"}, True), ({"conversation": "web/ann/2"}, True), ({"conversation": "web/ann2"}, False),
+    ({"conversation": "web/room"}, False), ({"conversation": ""}, False), ({"participant": "web/bob"}, False),
+    ({"participant": ""}, False), ({"server": "s1"}, False), ({"persona": "vera"}, False),
 ])  # fmt: skip
 def test_r12_a_scope_token_stands_for_its_scope_alone(said: dict[str, str], allowed: bool) -> None:
     token = AccessToken(1, "scope", "iris", "web/ann")
@@ -134,16 +132,14 @@ def test_d34_a_token_of_a_lost_commit_is_made_once(relayed: tuple[Database, Rela
     assert {each["id"] for each in tokens.list_tokens(db=db, scope=ANN)} == {first["id"], made["id"]}
     relay.lose(what)
     known, new = shapes.hash_token(made["token"]), b"2" * 32
-    assert table.renew_token(lossy, made["id"], known, new, lossy.clock())
-    assert relay.lost == 2
+    assert table.renew_token(lossy, made["id"], known, new, lossy.clock()) and relay.lost == 2
     row = table.read_token(db, made["id"])
     assert row is not None and row[1] == new
 
 
 def test_r12_a_token_whose_id_another_process_took_gets_another(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = tokens.add_token(db=db, scope=ANN)["id"]
-    ids = iter([taken])
-    one = db.ids.one
+    ids, one = iter([taken]), db.ids.one
     monkeypatch.setattr(db.ids, "one", lambda: next(ids, None) or one())
     assert tokens.issue_token(db, AccessToken(0, "scope", "iris", "web/ann"))["id"] != taken
 

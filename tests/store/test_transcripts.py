@@ -130,14 +130,12 @@ def test_r17_an_abandoned_branch_stays_out_until_its_lines_are_sent_again(db: Da
     assert not replaced(*said[-5:], "go on") & {*start, *old} and set(new) <= replaced(*said[-5:], "go on")
 
 
-def test_r17_several_at_once_store_one_turn(db: Database) -> None:
+def test_r17_several_threads_and_processes_at_once_store_one_turn(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run_at_once([lambda: transcripts.save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN)] * 6)
     assert lines(db) == ["a", "b", "c", "d"]
-
-
-def test_r17_between_processes_the_ids_of_lines_are_the_same(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     read = transcripts._Transcript._read_stored
-    transcripts.save_transcript(chat("a", "b", "c"), "d", db=db, scope=ANN)
     for answer, came in (("d", (0, 0, 0)), ("e", (0, 0, 1))):
         early: list[Any] = [[]]
         monkeypatch.setattr(transcripts._Transcript, "_read_stored", lambda self, e=early: e.pop() if e else read(self))
@@ -148,7 +146,6 @@ def test_r17_between_processes_the_ids_of_lines_are_the_same(db: Database, monke
 
 @pytest.mark.parametrize("how", ["participant", "conversation", "message", "clear"])
 def test_f45_what_was_deleted_does_not_come_back_with_a_list(db: Database, how: str) -> None:
-    """Nor in a room, where another person's list has the lines; what is said since is stored."""
     room, speakers = Scope("iris", "web/room", "web/ben", privacy="restricted"), ("ben", "ann", "", "ben", "", "ben")
     there = [{"role": "user" if who else "assistant", "content": f"{n}", "name": who}
              for n, who in enumerate(speakers, 1)]  # fmt: skip

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pymysql
 import pytest
-from sqlalchemy import event, select, text, update
+from sqlalchemy import select, text, update
 
 from core import ai_diary, chat_history_cache, conversations, lifelong, privacy, relationships, short_term
 from core.config import Settings
@@ -27,7 +28,7 @@ from core.messages import table_batches as chat_batches
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from tests.conftest import SESSION
-from tests.databases import watched
+from tests.databases import listening, watched
 from tests.servers import Reachable
 from tests.store import world
 from tests.store.relay import Relay
@@ -51,9 +52,7 @@ db.close()
 
 
 def write(db: Database, persona: str, n: int) -> None:
-    """Be one of six writers: messages, items and diary entries of few words, tags and conversations."""
-    words = [f"word{i}" for i in range(30)]
-    scope = Scope(persona)
+    words, scope = [f"word{i}" for i in range(30)], Scope(persona)
     for i in range(EACH):
         text = " ".join(words[(n * 7 + i * k) % 30] for k in range(1, 9))
         assert save(db, scope, f"tg/{(n + i) % 3}", f"{text} {n} {i}", sender_id=str(n % 4)).stored
@@ -78,13 +77,11 @@ def test_d34_writers_in_threads_and_processes_lose_nothing(db: Database) -> None
     assert count(db, schema.chat_history_cache, persona) == 2 * WRITERS * EACH
     assert count(db, schema.ai_diary, persona) == 2 * WRITERS * EACH / 5
     assert count(db, schema.memories, persona) == 3 * 2 * WRITERS * EACH / 5
-    assert len(rows_of(db, schema.conversations, persona)) == 3
-    assert index_differences(db, persona) == []
+    assert len(rows_of(db, schema.conversations, persona)) == 3 and index_differences(db, persona) == []
     tagged = [row.tags for row in rows_of(db, schema.memories, persona)]
     tagged += [row.context_tags for row in rows_of(db, schema.ai_diary, persona)]
     uses = sum(row.uses for row in rows_of(db, schema.tags, persona))
-    assert uses == sum(len({*json.loads(each)}) for each in tagged)
-    assert verify_index(db) == []
+    assert uses == sum(len({*json.loads(each)}) for each in tagged) and verify_index(db) == []
 
 
 def _rename(persona: str, key: str, name: Any) -> Any:
@@ -98,8 +95,7 @@ def test_f53_a_deadlock_is_retried_unnoticed(db: Database, caplog: pytest.LogCap
     persona = own_scope().persona
     people = [{"persona_id": persona, "participant_key": key, "person_key": key} for key in ("tg/a", "tg/b")]
     db.transaction(lambda c: c.execute(schema.participants.insert(), people), source="test")
-    hasty = _again(db, 3.0)
-    met = threading.Barrier(2)
+    hasty, met = _again(db, 3.0), threading.Barrier(2)
     runs: list[str] = []
 
     def change(first: str, second: str) -> None:
@@ -116,8 +112,7 @@ def test_f53_a_deadlock_is_retried_unnoticed(db: Database, caplog: pytest.LogCap
         run_at_once([lambda: change("tg/a", "tg/b"), lambda: change("tg/b", "tg/a")])
     hasty.close()
     # A server that only has time limits may give both up, more than once.
-    assert 3 <= len(runs) <= 2 * TRIES
-    assert "write_repeated" in caplog.text
+    assert 3 <= len(runs) <= 2 * TRIES and "write_repeated" in caplog.text
     names = {row.display_name for row in rows_of(db, schema.participants, persona)}
     assert len(names) == 1, "one transaction as a whole came last"
 
@@ -127,7 +122,6 @@ def _again(db: Database, seconds: float) -> Database:
 
 
 def _held(db: Database, persona: str) -> Any:
-    """Hold the row of a conversation by a transaction of somebody else, until the connection is closed."""
     connection = db.engines()[1].connect()
     if db.family == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -155,8 +149,7 @@ def test_f53_a_lock_wait_is_retried_until_the_row_is_free(db: Database, caplog: 
         hasty.close()
     assert "write_repeated" in caplog.text
     said = {row.message_text for row in rows_of(db, schema.chat_history_cache, scope.persona)}
-    assert said == {"the first", "waited for a while"}
-    assert index_differences(db, scope.persona) == []
+    assert said == {"the first", "waited for a while"} and index_differences(db, scope.persona) == []
 
 
 @pytest.mark.slow
@@ -207,14 +200,12 @@ def killing(db: Database, server: Reachable, after: int, times: int = 1) -> Iter
 
 
 @SERVERS
-def test_f52_a_connection_lost_in_a_transaction_is_not_noticed(db: Database, server: Reachable) -> None:
-    scope = own_scope()
+def test_f52_a_connection_lost_in_a_transaction_is_not_noticed(db: Database, scope: Scope, server: Reachable) -> None:
     for after in (1, 2, 4, 6):
         with killing(db, server, after):
             result = save(db, scope, "tg/1", f"text number {after}")
         assert result.stored
-    assert count(db, schema.chat_history_cache, scope.persona) == 4
-    assert index_differences(db, scope.persona) == []
+    assert count(db, schema.chat_history_cache, scope.persona) == 4 and index_differences(db, scope.persona) == []
 
 
 @SERVERS
@@ -226,17 +217,12 @@ def test_f52_a_connection_the_server_ends_with_an_answer_is_not_taken_again(db: 
             server.execute(f"KILL {cursor.connection.thread_id()}")
             raise pymysql.err.OperationalError(answers.pop(), "ended")
 
-    engine = db.engines()[0]
-    event.listen(engine, "do_execute", ended)
-    try:
+    with listening(db.engines()[0], "do_execute", ended):
         assert db.read(text("SELECT 1"), source="test")[0][0] == 1
-    finally:
-        event.remove(engine, "do_execute", ended)
 
 
 @SERVERS
-def test_f52_idle_connections_lost_between_calls_are_not_noticed(db: Database, server: Reachable) -> None:
-    scope = own_scope()
+def test_f52_idle_connections_lost_between_calls_are_not_noticed(db: Database, scope: Scope, server: Reachable) -> None:
     save(db, scope, "tg/1", "before")
     own = db.target.url.database
     for row in server.execute("SHOW PROCESSLIST"):
@@ -259,25 +245,20 @@ def _doors(db: Database, scope: Scope) -> dict[str, tuple[Any, Callable[[], int]
         assert (result.stored, result.reason) == (True, "")
         return int(result.id)
 
-    def entry() -> Any:
-        return ai_diary.add_diary_entry("a day", context_tags=["cat"], db=db, scope=scope)
-
-    chat = schema.chat_history_cache
+    chat, by = schema.chat_history_cache, {"db": db, "scope": scope}
     return {
         "a message": (chat, lambda: checked(save(db, scope, "tg/1", "hello"))),
         "a message with id": (chat, lambda: checked(save(db, scope, "tg/1", "hi", message_id="7"))),
         "an import": (chat, many),
         "an item": (schema.memories, lambda: insert_memory("an item", "synth", "chat", ["cat"], scope, db=db)),
-        "an entry": (schema.ai_diary, lambda: checked(entry())),
+        "an entry": (schema.ai_diary, lambda: checked(ai_diary.add_diary_entry("a day", context_tags=["cat"], **by))),
     }
 
 
 @BY_PORT
 @pytest.mark.parametrize("what", ["answer", "request"])
 @pytest.mark.parametrize("door", ["a message", "a message with id", "an import", "an item", "an entry"])
-def test_d34_a_lost_commit_is_neither_lost_nor_doubled(
-    relayed: tuple[Database, Relay], db: Database, door: str, what: Any
-) -> None:
+def test_d34_a_lost_commit_is_done_once(relayed: tuple[Database, Relay], db: Database, door: str, what: Any) -> None:
     handle, relay = relayed
     scope = own_scope()
     save(handle, scope, "tg/1", "before")
@@ -285,8 +266,7 @@ def test_d34_a_lost_commit_is_neither_lost_nor_doubled(
     before = count(db, table, scope.persona)
     relay.lose(what)
     row_id = call()
-    assert relay.lost == 1
-    assert row_id in {row.id for row in rows_of(db, table, scope.persona)}
+    assert relay.lost == 1 and row_id in {row.id for row in rows_of(db, table, scope.persona)}
     assert count(db, table, scope.persona) - before == (5 if door == "an import" else 1)
     assert index_differences(db, scope.persona) == []
     assert {row.tag: row.uses for row in rows_of(db, schema.tags, scope.persona)} in ({}, {"cat": 1})
@@ -303,8 +283,7 @@ def test_d34_a_change_whose_commit_is_lost_is_done_once(relayed: tuple[Database,
     here = more | {"scope": replace(scope, conversation="tg/1")}
     relay.lose("answer")
     assert chat_history_cache.edit_chat_message(row_id, "afterwards", **here).id in (row_id, None)
-    assert relay.lost == 2
-    assert [row.is_private for row in rows_of(db, schema.conversations, scope.persona)] == [1]
+    assert relay.lost == 2 and [row.is_private for row in rows_of(db, schema.conversations, scope.persona)] == [1]
     assert [row.message_text for row in rows_of(db, schema.chat_history_cache, scope.persona)] == ["afterwards"]
     assert index_differences(db, scope.persona) == []
 
@@ -329,18 +308,14 @@ def test_f52_a_server_that_is_not_there_is_an_error(where: str) -> None:
     ):
         with pytest.raises(kind) as caught:
             call(asked, source="memories")
-        assert caught.value.number == 2003 and "memories" in str(caught.value)
-        assert "secretword" not in str(caught.value)
+        assert caught.value.number == 2003 and "memories" in str(caught.value) and "secretword" not in str(caught.value)
     handle.close()
 
 
 @pytest.mark.engines("sqlite", "mariadb", "mysql")  # seekdb reads what is committed
-def test_f17_the_reads_of_one_prompt_see_one_moment(db: Database) -> None:
-    scope = own_scope()
+def test_f17_the_reads_of_one_prompt_see_one_moment(db: Database, scope: Scope) -> None:
 
-    def lines() -> int:
-        return count(db, schema.chat_history_cache, scope.persona)
-
+    lines = partial(count, db, schema.chat_history_cache, scope.persona)
     save(db, scope, "tg/1", "first")
     with db.request_connection(snapshot=True):
         assert lines() == 1

@@ -137,7 +137,6 @@ def messages_of(db: Database, persona: str) -> list[Any]:
 
 
 def remove_items(db: Database, persona: str, ids: Iterable[int]) -> int:
-    """Delete memory items with their index rows, and return how many there were."""
     return db.idempotent_transaction(lambda c: indexed.remove(c, MEMORIES, persona, ids), source="memories")
 
 
@@ -173,7 +172,6 @@ def _read_once(check: Callable[..., list[str]]) -> Callable[..., list[str]]:
 
 @_read_once
 def index_differences(db: Database, persona: str) -> list[str]:
-    """Return where the search tables differ from what the rows of a persona give, worked out here once more."""
     mine = {r.audience_id for r in rows_of(db, schema.audiences, persona)}
     local = {r.conversation_key for r in rows_of(db, schema.conversations, persona) if r.local_only}
     entries = []
@@ -194,8 +192,6 @@ def index_differences(db: Database, persona: str) -> list[str]:
 
 @_read_once
 def verify_index(db: Database) -> list[str]:
-    """Return where the search tables differ from what the rows of everybody give."""
-
     def work(connection: Any) -> tuple[set[int], list[Entry]]:
         mine = {row[0] for row in connection.execute(select(schema.audiences.c.audience_id))}
         mine |= {row[0] for table in INDEX_TABLES for row in connection.execute(select(table.c.audience_id))}
@@ -246,9 +242,7 @@ def _packed(connection: Any, audience: int, number: int, gone: Any) -> dict[Plac
     text, docs = segment.read_terms(bytes(stored))
     words = text.decode("utf-8", "surrogatepass").strip("\n").split("\n") if len(docs) else []
     listed = dict(zip(words, docs.tolist(), strict=True))
-    assert listed == {t: len(b) // 3 for (kind, t), b in blocks.items() if kind not in (TAG, DAY)}, (
-        "the list of words differs"
-    )
+    assert listed == {t: len(b) // 3 for (kind, t), b in blocks.items() if kind not in (TAG, DAY)}, "words differ"
     made = {}
     for place in range(len(rows)):
         if stays[place]:
