@@ -28,8 +28,7 @@ NOUNS = (
 )
 DOORS: dict[str, tuple[str, ...] | None] = {
     **dict.fromkeys(("prompt_engine.memory", "prompt_engine.prompt_engine", "prompt_engine.privacy")),
-    "prompt_engine.scope": ("Scope", "use_scope"),
-    **dict.fromkeys(f"prompt_engine.{name}" for name in NOUNS.split()),
+    "prompt_engine.scope": ("Scope", "use_scope"), **dict.fromkeys(f"prompt_engine.{name}" for name in NOUNS.split()),
     "prompt_engine.history_engine": ("HistoryEngine",), "prompt_engine.jobs": tuple(JOBS.split()),
     "prompt_engine.db": None, "prompt_engine.web": None, "prompt_engine.llm": ("ChatClient", "ask"),
     "prompt_engine.forgetting": ("Forgotten",), "prompt_engine.tokens": None, "prompt_engine.transcripts": None,
@@ -146,8 +145,7 @@ def _named(annotation: Any) -> str:
 
 
 def _first_line(value: Any) -> str:
-    said = (inspect.getdoc(value) or "").split("\n\n", 1)[0]
-    return " ".join(said.split())
+    return " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())
 
 
 if __name__ == "__main__":

@@ -91,7 +91,6 @@ def _yaml_entry(declared: Flag) -> str:
 
 
 def write_yaml_value(value: Any) -> str:
-    """Return a default as YAML writes it on one line."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, float):
@@ -157,7 +156,6 @@ def build_schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
 
 
 def build_files() -> dict[str, str]:
-    """Return path to text of every file that is made from the flags."""
     return {"config.yaml": config_yaml(),
             "docs/config.schema.json": json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n",
             "docs/config.md": config_md()}  # fmt: skip

@@ -134,8 +134,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that asks for `engine_name` or `server_name` once per engine."""
     session = metafunc.config.stash[SESSION]
-    names = session.names
-    limit = metafunc.definition.get_closest_marker("engines")
+    names, limit = session.names, metafunc.definition.get_closest_marker("engines")
     if limit is None and metafunc.definition.path.parent.name in ON_SQLITE:
         names = [name for name in names if name == SQLITE]
     elif limit is not None and limit.args:
@@ -202,8 +201,7 @@ def _database(config: pytest.Config, engine: str, label: str, folder: Path) -> I
     if engine == SQLITE:
         yield f"sqlite:///{folder / f'{number}.db'}"
         return
-    session = config.stash[SESSION]
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    session, worker = config.stash[SESSION], os.environ.get("PYTEST_XDIST_WORKER", "main")
     name = re.sub(r"[^a-z0-9]+", "_", f"pe_{worker}_{number}_{label}".lower())[:60]
     server = session.server(engine)
     yield server.create_database(name)

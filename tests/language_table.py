@@ -26,7 +26,6 @@ def list_languages() -> list[str]:
 
 
 def build_table() -> str:
-    """Return the table of what the languages have, and a sentence on what nearly all have."""
     codes = list_languages()
     numbers = [code for code in codes if "numbers" not in read_rules(code)]
     days = [code for code in codes if not _has("calendar", code)]

@@ -15,9 +15,8 @@ def list_licences(bom: dict[str, Any]) -> list[tuple[str, str, str]]:
     ...     {"license": {"id": "MIT"}}, {"license": {"name": "of a", "text": {"content": "BSD License\\n\\nText"}}}]}]})
     [('a', '2', 'BSD License, MIT'), ('b', '1', '(none named)')]
     """
-    return sorted(
-        (each["name"], each.get("version", ""), _join(each.get("licenses", ()))) for each in bom.get("components", ())
-    )
+    packages = bom.get("components", ())
+    return sorted((each["name"], each.get("version", ""), _join(each.get("licenses", ()))) for each in packages)
 
 
 def _join(licences: Any) -> str:
@@ -32,7 +31,6 @@ def _join(licences: Any) -> str:
 
 
 def main(path: str) -> int:
-    """Print the list; return 1 if a package names no licence."""
     rows = list_licences(json.loads(Path(path).read_text(encoding="utf-8")))
     widths = [max(len(row[place]) for row in rows) for place in (0, 1)]
     for name, version, licence in rows:

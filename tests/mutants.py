@@ -75,7 +75,6 @@ def list_mutants(file: Path) -> Iterator[Mutant]:
 
 
 def _list_changes(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """Yield expressions below a node, each with what takes its place."""
     if isinstance(node, ast.JoinedStr):  # before Python 3.12 the places of what is in one are wrong
         return
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(UNSEEN):
@@ -93,7 +92,6 @@ def _list_changes(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _change(node: ast.AST) -> str | None:
-    """Return the changed expression; None for a node that is left as it is."""
     match node:
         case ast.Compare(left, [operator], [right]) if type(operator) in SWAPPED:
             return ast.unparse(ast.Compare(left, [SWAPPED[type(operator)]()], [right]))  # type: ignore[list-item]
@@ -123,7 +121,6 @@ def choose(lines: int, seed: int) -> list[Mutant]:
 
 
 def list_own_tests(file: str) -> list[str]:
-    """Return the tests of the noun of a file of core, and its own examples."""
     noun, *inner = Path(file).with_suffix("").parts[1:]
     part = f"{noun}/{inner[0]}" if inner else noun
     named = re.compile(OWN_NAMES.get(part) or OWN_NAMES.get(noun) or noun.removesuffix("s"))

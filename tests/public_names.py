@@ -29,8 +29,7 @@ FILE = Path(__file__).parent / "golden" / "public_names.txt"
 FRAMEWORKS = "anthropic discord langgraph llama_index openai openai_agents pydantic_ai telegram"
 ADAPTERS = tuple(f"prompt_engine.adapters.{name}" for name in FRAMEWORKS.split())
 OTHERS: dict[str, tuple[str, ...]] = {
-    "prompt_engine.config": (),
-    "prompt_engine.llm": (),
+    "prompt_engine.config": (), "prompt_engine.llm": (),
     "prompt_engine.errors": (
         "ConfigError", "CoreError", "DuplicateKeyError", "ItemNotFoundError", "MessageError", "ModelError",
         "PromptTooLargeError", "ScopeError", "StoreError", "StoreReadError", "StoreWriteError", "TransferError",
@@ -70,7 +69,6 @@ def list_values() -> Iterator[tuple[str, Any]]:
 
 
 def list_python() -> Iterator[str]:
-    """Yield the names of the package, of every public module, and of the adapters."""
     yield from (f"prompt_engine.{name}" for name in sorted(prompt_engine.__all__))
     for path, value in list_values():
         yield from describe(path, value)

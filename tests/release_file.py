@@ -16,19 +16,7 @@ from unittest import mock
 
 from pymysql.converters import escape_string
 
-from core import (
-    ai_diary,
-    conversations,
-    jobs,
-    lifelong,
-    privacy,
-    relationships,
-    short_term,
-    stories,
-    synth_tagging,
-    tokens,
-    values,
-)
+from core import ai_diary, conversations, jobs, lifelong, privacy, relationships, short_term, stories, tokens, values
 from core.base import resources
 from core.chat_history_cache import save_chat_message
 from core.database.engine import Database
@@ -36,6 +24,7 @@ from core.database.schema import TABLES
 from core.db import insert_memory, open_database, reindex
 from core.scope import Scope
 from core.semantic import embed_rows
+from core.synth_tagging import add_alias, link_tags
 from core.upkeep import ddl
 from tests.servers import SERVERS
 
@@ -86,8 +75,8 @@ def write_samples(db: Database) -> None:
     stories.add_scene_break(answered.id, "The harbour", **by)
     stories.set_scene_recap(answered.id, "They spoke about the festival.", **by)
     stories.add_running_recap_version("A festival is near.", 1, **by)
-    synth_tagging.add_alias("kitty", "cat", **by)
-    synth_tagging.link_tags("cat", "music", **by)
+    add_alias("kitty", "cat", **by)
+    link_tags("cat", "music", **by)
     privacy.link_participants(ANN, "telegram_bot/7", **by)
     privacy.set_privacy(CARL, "full", **by)
     entry = values.NewValue(("notes", "boat"), '{"boat": "Seagull"}', "Ann's boat is the Seagull.")
@@ -122,11 +111,9 @@ def write_dump(target: Path, url: str) -> None:
         lines = [resources.find("sql/schema/mysql.sql").read_text(encoding="utf-8")]
         for table in TABLES.values():
             if table.name != "schema_version":  # the script of the tables has its row
-                names = ", ".join(ddl.quote(name, "mysql") for name in table.columns.keys())  # noqa: SIM118
-                rows = db.read(f"SELECT {names} FROM {table.name}", ())
-                lines += [
-                    f"INSERT INTO {table.name} ({names}) VALUES ({', '.join(map(write_value, r))});" for r in rows
-                ]
+                keys = ", ".join(ddl.quote(name, "mysql") for name in table.columns.keys())  # noqa: SIM118
+                rows = db.read(f"SELECT {keys} FROM {table.name}", ())
+                lines += [f"INSERT INTO {table.name} ({keys}) VALUES ({', '.join(map(write_value, r))});" for r in rows]
     target.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

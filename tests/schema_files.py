@@ -34,8 +34,7 @@ def read_notes() -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for node in ast.walk(ast.parse("\n".join(lines))):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "table":
-            table = str(ast.literal_eval(node.args[0]))
-            last = ""
+            table, last = str(ast.literal_eval(node.args[0])), ""
             for part in node.args[1:]:
                 name = _index_name(part)
                 if name is not None and isinstance(part, ast.Call):
@@ -94,7 +93,6 @@ def _index_notes(table: Table) -> dict[str, str]:
 
 
 def table_script(table: Table, family: str) -> str:
-    """Return the statements of one table, with what each index serves as a comment above it."""
     said = _index_notes(table)
     lines: list[str] = []
     for line in ddl.create_table(table, family).splitlines():
@@ -129,7 +127,6 @@ def build_files() -> dict[Path, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the files, or with `--check` say which differ."""
     files = build_files()
     stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:

@@ -35,10 +35,7 @@ each noun (a release's database and the examples of the pages). `tests/spec/test
 def build_wheel(folder: Path, source: Path = ROOT) -> Path:
     code = "import sys, hatchling.build; print(hatchling.build.build_wheel(sys.argv[1]))"
     folder.mkdir(parents=True, exist_ok=True)
-    ran = subprocess.run(
-        [sys.executable, "-c", code, str(folder)], cwd=source, check=True, capture_output=True, text=True
-    )
-    return folder / ran.stdout.split()[-1]
+    return folder / subprocess.check_output([sys.executable, "-c", code, folder], cwd=source, text=True).split()[-1]
 
 
 class Environment:
@@ -90,8 +87,7 @@ def copy_tests(to: Path) -> None:
 
 def main(arguments: list[str]) -> int:
     shutil.rmtree(PLACE, ignore_errors=True)
-    environment = Environment(PLACE)
-    wheel = build_wheel(PLACE / "dist")
+    environment, wheel = Environment(PLACE), build_wheel(PLACE / "dist")
     environment.install(wheel)
     (environment.packages / "as_core.pth").write_text("import prompt_engine.as_core\n")
     if arguments == ["--types"]:

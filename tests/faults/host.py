@@ -93,8 +93,7 @@ class _Program:
         self.folder = Path(tempfile.mkdtemp(prefix="test-host-"))
 
     def run(self, stopped: threading.Event) -> None:
-        kinds = list(KINDS)
-        chosen = random.Random(self.name)
+        kinds, chosen = list(KINDS), random.Random(self.name)
         while not stopped.is_set():
             self.number += 1
             self._do(kinds[self.number - 1] if self.number <= len(kinds) else chosen.choice(kinds))
@@ -135,8 +134,7 @@ def _item(host: _Program, path: str, text: str, more: dict[str, Any]) -> int:
 
 
 def _turn(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    said = {"messages": [{"role": "user", "content": text}]}
-    channel = f"{path}-{host.number}"
+    said, channel = {"messages": [{"role": "user", "content": text}]}, f"{path}-{host.number}"
     made = short_term.write_turn(said, [{"text": "oh"}], user=f"tg/{host.name}", channel=channel, **more)
     if made.reason == "error":
         raise StoreWriteError("The turn was not kept; the answer was lost, or it was refused.")

@@ -28,7 +28,6 @@ IDS = {
 
 
 def wrong(db: Database, persona: str, told: Sequence[Told]) -> list[str]:
-    """Return what is not as the hosts were told; empty when all is well."""
     found = [*_texts(db, persona, told), *_ids(db, persona, told), *_numbers(db, persona, told)]
     return [*found, *_once(db, persona), *index_differences(db, persona), *map(str, verify_index(db))]
 
@@ -71,8 +70,7 @@ def _ids(db: Database, persona: str, told: Iterable[Told]) -> Iterable[str]:
 
 
 def _numbers(db: Database, persona: str, told: Sequence[Told]) -> Iterable[str]:
-    by = Counter((each.kind, each.state) for each in told)
-    c = schema.counters.c
+    by, c = Counter((each.kind, each.state) for each in told), schema.counters.c
     asked = select(c.value).where(c.persona_id == persona, c.name == table_runs.STREAMS)
     ended = db.read(asked, source="counters")
     people = [row for row in rows_of(db, schema.user_relationships, persona) if row.user_id == PERSON]

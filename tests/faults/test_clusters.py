@@ -3,14 +3,13 @@
 Slow, so they run by themselves: `make test-clusters`. A relay stands for the proxy that leads hosts to it.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from typing import Self
 
 import pytest
 from sqlalchemy.engine import make_url
@@ -45,7 +44,7 @@ class _Proxy:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch)
 
-    def __enter__(self) -> _Proxy:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -70,7 +69,6 @@ def _stored(hosts: list[Host]) -> int:
 
 
 def _settled(cluster: Cluster, name: str) -> None:
-    """Wait until every node holds the same number of messages."""
     deadline = time.monotonic() + 60
     while True:
         running = [node for node in cluster.nodes if node.running]
@@ -82,8 +80,7 @@ def _settled(cluster: Cluster, name: str) -> None:
 
 
 def test_f55_the_primary_killed_under_load(cluster: Cluster) -> None:
-    primary = cluster.wait_primary()
-    name = "load"
+    primary, name = cluster.wait_primary(), "load"
     primary.create_database(name)
     with Relay(primary.url) as wire, _Proxy(cluster, wire, primary) as proxy:
         url = _url(wire.url, name)
@@ -97,8 +94,7 @@ def test_f55_the_primary_killed_under_load(cluster: Cluster) -> None:
         while _stored(hosts) < before + 40 * HOSTS or proxy.node is primary:
             assert time.monotonic() < deadline, "no writes after the failover"
             time.sleep(0.05)
-        told = [each for host in hosts for each in host.stop()]
-        after = proxy.node
+        told, after = [each for host in hosts for each in host.stop()], proxy.node
     _settled(cluster, name)
     db = open_db(_url(after.url, name))
     assert wrong(db, "load", told) == []
@@ -134,13 +130,11 @@ def test_l19_two_nodes_written_at_once(cluster: Cluster) -> None:
 
 
 def test_l19_one_cycle_at_a_time_on_a_cluster(cluster: Cluster) -> None:
-    name = "lease"
-    primary = cluster.wait_primary()
+    name, primary = "lease", cluster.wait_primary()
     primary.create_database(name)
     many = cluster.NAME == "galera"
     urls = [_url(node.url, name) for node in cluster.nodes if node.running and (many or node is primary)] * 3
-    dbs = [open_db(url) for url in urls]
-    scope = Scope("lease")
+    dbs, scope = [open_db(url) for url in urls], Scope("lease")
     for n in range(30):
         save_chat_message(f"tg/{n % 3}", f"I love house number {n} of Rome", "Ann", "ann", db=dbs[0], scope=scope)
     _settled(cluster, name)
@@ -148,7 +142,6 @@ def test_l19_one_cycle_at_a_time_on_a_cluster(cluster: Cluster) -> None:
     _settled(cluster, name)
     rows = [row for row in rows_of(dbs[0], schema.memories, "lease") if row.source_message_ids]
     twice = [text for text, number in Counter(row.content for row in rows).items() if number > 1]
-    assert twice == [] and len(rows) >= 10
-    assert index_differences(dbs[0], "lease") == []
+    assert twice == [] and len(rows) >= 10 and index_differences(dbs[0], "lease") == []
     for db in dbs:
         db.close()

@@ -28,7 +28,6 @@ ASKED = "canary tell me of tofu and pizza"
 
 
 def run(db: Database, *statements: str) -> None:
-    """Do something to the database that this library never would."""
     with db.engines()[1].connect() as connection:
         for statement in statements:
             connection.execute(sql(statement))
@@ -51,13 +50,11 @@ def test_f50_f51_without_any_table_live_lines_are_shown_and_private_ones_stay_pr
     for table in TABLES:
         run(stage.db, f"DROP TABLE {table}")
     prompt, report = stage.explain(ASKED, live)
-    assert "secret" not in str(prompt["context"])
-    assert list(prompt) == KEYS
+    assert "secret" not in str(prompt["context"]) and list(prompt) == KEYS
     assert prompt["input"]["payload"]["text"] == ASKED
     assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
     assert prompt["context"]["history_recent"] == [], "nothing says who may see other conversations"
-    assert prompt["context"]["memories"] == []
-    assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
+    assert prompt["context"]["memories"] == [] and {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
 
 
 UNREACHABLE = {
@@ -67,14 +64,11 @@ UNREACHABLE = {
 
 
 @pytest.mark.parametrize("kind", UNREACHABLE)
-def test_f51_f73_a_database_out_of_reach_leaves_the_live_prompt(
-    kind: str, live: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_f51_f73_no_database_leaves_the_live_prompt(kind: str, live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(database_url=UNREACHABLE[kind], db_timeout_seconds=2)
     monkeypatch.setattr(defaults, "process", defaults._Process(settings=settings))
     prompt, report = prompt_engine.explain_json_prompt(message(ASKED), live, settings=settings)
-    assert list(prompt) == KEYS
-    assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
+    assert list(prompt) == KEYS and said(prompt["context"]["history_current_chat"]) == ["canary live here"]
     assert prompt["context"]["memories"] == []
     assert {"database", "chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
     assert "canarypassword" not in json.dumps(report)
@@ -122,7 +116,6 @@ def fill_all(stage: Stage) -> None:
 
 
 def tables_read(stage: Stage) -> list[str]:
-    """Return the tables whose rows a prompt asks for, from the statements it sends."""
     with traced(stage.db) as statements:
         prompt, report = stage.explain(ASKED)
     assert failed(report) == []
@@ -158,8 +151,7 @@ def _stands(stage: Stage, table: str, undisturbed: dict[str, Any]) -> None:
 @pytest.mark.engines(*(("sqlite", "mariadb") if ROUNDS == 1 else ("sqlite", "mariadb", "mysql")))
 @pytest.mark.slow
 def test_f50_every_table_that_a_prompt_reads_may_be_missing(whole: Stage) -> None:
-    undisturbed = whole.prompt(ASKED)
-    tables = tables_read(whole)
+    undisturbed, tables = whole.prompt(ASKED), tables_read(whole)
     assert len(tables) >= 15
     for table in tables:
         run(whole.db, f"ALTER TABLE {table} RENAME TO gone_{table}")
@@ -182,8 +174,7 @@ BROKEN: dict[str, tuple[Any, ...]] = {
 @pytest.mark.slow
 def test_f58_every_column_that_a_prompt_reads_may_be_broken(whole: Stage, tmp_path: Path) -> None:
     """In every row at once, one in eight cases unless FAULT_ROUNDS asks for all; a server refuses most by itself."""
-    undisturbed = whole.prompt(ASKED)
-    source = Path(str(whole.db.target.url.database))
+    undisturbed, source = whole.prompt(ASKED), Path(str(whole.db.target.url.database))
     cases = [
         (table, column.name, value)
         for table in tables_read(whole)

@@ -43,8 +43,7 @@ def test_f51_a_silent_server_costs_the_timeout_once(silent_port: int, live: dict
         started = time.monotonic()
         prompt, report = explain_json_prompt(asked, live, db=db, settings={"memory_mode": mode})
         assert time.monotonic() - started < 5.9  # twice would be 6.0
-        assert list(prompt) == KEYS
-        assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
+        assert list(prompt) == KEYS and said(prompt["context"]["history_current_chat"]) == ["canary live here"]
         assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
     started = time.monotonic()
     with pytest.raises(StoreReadError) as caught:
@@ -75,8 +74,7 @@ def test_f51_a_server_that_stops_in_between_costs_the_timeout_once(
     finally:
         os.kill(server.pid, signal.SIGCONT)
     prompt, report = stage.explain(ASKED, live)
-    assert failed(report) == []
-    assert len(prompt["context"]["history_current_chat"]) == 5
+    assert failed(report) == [] and len(prompt["context"]["history_current_chat"]) == 5
     db.close()
 
 
@@ -96,8 +94,7 @@ def test_f52_a_connection_killed_while_a_hook_runs_is_not_noticed(own: Stage) ->
     set_hook("context", kill_all)
     for _ in range(2):
         prompt, report = own.explain(ASKED)
-        assert failed(report) == []
-        assert prompt["context"] == {**undisturbed["context"], "weather": "rain"}
+        assert failed(report) == [] and prompt["context"] == {**undisturbed["context"], "weather": "rain"}
 
 
 @pytest.mark.engines("mariadb")
@@ -114,8 +111,7 @@ def test_f54_a_read_only_server_refuses_the_write_alone(make_server: Callable[..
     plain = Database(url.replace("root@", "plain@"), clock=lambda: NOW, timeout_seconds=3)
     stage.db = plain
     prompt, report = stage.explain(ASKED)
-    assert failed(report) == []
-    assert prompt == undisturbed
+    assert failed(report) == [] and prompt == undisturbed
     with pytest.raises(StoreWriteError, match="read only") as caught:
         stage.say("canary refused")
     assert caught.value.number in (1290, 1836)

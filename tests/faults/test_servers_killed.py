@@ -5,8 +5,6 @@ told is held against what is stored (`tests.faults.ledger`). FAULT_ROUNDS (1) is
 test-faults` runs many.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import time
@@ -47,7 +45,7 @@ class Place:
         self.wire.lead_to("127.0.0.1", make_url(self.server.url).port or 3306)
 
     @contextmanager
-    def hosts(self) -> Iterator[_Run]:
+    def hosts(self) -> Iterator["_Run"]:
         """Let hosts write into an empty database for the time of the block, then check what they were told."""
         self._number += 1
         name = f"faults_{self._number}"
@@ -80,15 +78,13 @@ class _Run:
         return sum(host.stored() for host in self.hosts)
 
     def write_on(self, more: int = 20, seconds: float = 60.0) -> None:
-        """Wait until so many more writes are acknowledged."""
         goal, deadline = self.stored + more, time.monotonic() + seconds
         while self.stored < goal:
             assert time.monotonic() < deadline, "the hosts do not write any more"
             time.sleep(0.02)
 
     def prompt(self) -> tuple[float, list[str]]:
-        stage = Stage(self.db, self.persona)
-        began = time.monotonic()
+        stage, began = Stage(self.db, self.persona), time.monotonic()
         prompt, report = stage.explain(ASKED, {}, path="tg/h00")
         assert list(prompt) == ["context", "input", "instructions", "__pre_reduction_size", "actions"]
         return time.monotonic() - began, failed(report)

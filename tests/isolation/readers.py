@@ -271,7 +271,6 @@ BARE = {
 
 
 def public_names() -> Iterator[str]:
-    """Yield every function of every door, by module and name; shapes of results are left out."""
     for door, names in [*DOORS.items(), ("prompt_engine.values", ("open_values",))]:  # the adapters read through it
         module = importlib.import_module(door)
         for name in names if names is not None else module.__all__:
@@ -285,7 +284,6 @@ _CLASSES = {"HistoryEngine", "Worker", "Database"}
 
 
 def listed() -> dict[str, list[str]]:
-    """Return each name that is listed, with the lists it stands in."""
     found: dict[str, list[str]] = {name: ["reader"] for name in READERS}
     for kind, table in (("writer", WRITERS), ("bare", BARE)):
         for door, names in table.items():

@@ -78,8 +78,7 @@ def _of_part(part: str) -> list[str]:
     tables, _, condition = body.partition(" WHERE ")
     conditions = condition + " " + " ".join(re.findall(r"\bON\b(.*?)(?:\bJOIN\b|$)", tables))
     heads = re.sub(r"\bON\b.*?(?=\bJOIN\b|\bLEFT\b|\bINNER\b|\bSTRAIGHT_JOIN\b|$)", " ", tables)
-    heads = re.sub(r"\bSET\b.*", " ", heads)
-    found = []
+    heads, found = re.sub(r"\bSET\b.*", " ", heads), []
     listed = [(match[1], match[2]) for match in _TABLE.finditer(heads) if match[1] in SCOPE_OF]
     for name, alias in listed:
         known = [f"{alias or name}"]

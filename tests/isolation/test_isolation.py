@@ -69,7 +69,6 @@ def some(world: World, all_of_them: list[Asking], most: int) -> list[Asking]:
 
 
 def allowed(name: str, asking: Asking, place: Place, origin: Origin, **more: Any) -> bool:
-    """Return whether a reader may show to a scope what was said at an origin."""
     asker, level = asking.asker, READERS[name].level
     if name.endswith("export_items") and asking.scope.conversation is not None and origin.kind != "operator":
         # a file for who stands somewhere holds what is seen there
@@ -107,15 +106,11 @@ def foreign(world: World, asking: Asking, name: str, place: Place, seen: Counter
     return found
 
 
-def test_every_public_name_is_listed() -> None:
+def test_every_public_name_is_listed_and_every_awaitable_is_one() -> None:
     there, known = set(public_names()), listed()
     assert there - set(known) == set(), "not listed in tests/isolation/readers.py"
     assert set(known) - there == set(), "listed, and no longer there"
-    assert [name for name, kinds in known.items() if len(kinds) > 1] == []
-    assert len(READERS) > 50
-
-
-def test_every_awaitable_is_a_name_of_a_door() -> None:
+    assert [name for name, kinds in known.items() if len(kinds) > 1] == [] and len(READERS) > 50
     names = {name.rsplit(".", 1)[1] for name in listed()} | {"build_context"}
     assert aio_names() - names == set()
 
@@ -147,8 +142,7 @@ def test_f4_f12_no_reader_shows_what_its_scope_may_not_see(world: World) -> None
     for number, asking in enumerate(world.askings):
         if len(found) > MOST_TOLD:
             break
-        own = own_place(world, asking)
-        mine = world.by_persona[asking.scope.persona]
+        own, mine = own_place(world, asking), world.by_persona[asking.scope.persona]
         for at, (name, reader) in enumerate(READERS.items()):
             if number and (at + number) % share(world):
                 continue
@@ -167,8 +161,7 @@ def test_f4_f12_no_reader_shows_what_its_scope_may_not_see(world: World) -> None
 @pytest.mark.slow
 def test_f16_open_privacy_shows_the_server_and_no_more(world: World) -> None:
     seen: Counter[str] = Counter()
-    wide = 0
-    askings = some(world, world.askings, 19)
+    wide, askings = 0, some(world, world.askings, 19)
     with replace_settings(world, private_stays_private=False):
         for number, asking in enumerate(askings):
             own = own_place(world, asking)
@@ -209,12 +202,10 @@ def test_f12_t26_rows_not_indexed_yet_are_searched_as_narrowly(world: World, mon
             assert {number for number, _ in looked_up} == {0, 1, 2}, asking
             said = [(row, origin) for row in set(looked_up) for origin in origins[row]]
             found += [f"{row} of {origin}" for row, origin in said if not may_see(asking.asker, origin)]
-    assert found == []
-    assert all(seen[name] for name in SEARCHES)
+    assert found == [] and all(seen[name] for name in SEARCHES)
 
 
 def origin_of_rows(world: World) -> dict[tuple[int, int], set[Origin]]:
-    """Return where what stands in a row was said, by number of the source and id."""
     told: dict[tuple[int, int], set[Origin]] = {}
     for number, source in sources.BY_NUMBER.items():
         for row in world.db.read(select(source.table.c.id, source.text), source=source.name):
@@ -282,7 +273,6 @@ def fill(world: World, scope: Scope, word: str) -> None:
 
 
 def test_f16_server_in_direct_shows_the_servers_where_the_person_spoke_and_no_more(world: World) -> None:
-    """Over hostile ids, on every kind of scope, with prompts, and in direct messages with other readers."""
     open_to: dict[tuple[str, str], tuple[str, str]] = {}
     numbers: Counter[str] = Counter()
     for place in [p for p in world.places if p.origin.kind == "direct"]:
@@ -357,5 +347,4 @@ def test_f2_by_its_meaning_nobody_is_shown_what_is_not_theirs(world: World, monk
             seen[asking.scope.persona] += 1
             if not may_see(asking.asker, world.origins[token]):
                 told.append(f"{asking}: {world.names[token]} of {world.origins[token]}")
-    assert told[:MOST_TOLD] == []
-    assert set(seen) == {asking.scope.persona for asking in some(world, world.askings, 60)}
+    assert told[:MOST_TOLD] == [] and set(seen) == {asking.scope.persona for asking in some(world, world.askings, 60)}

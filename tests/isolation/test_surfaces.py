@@ -113,20 +113,16 @@ def test_f12_no_tool_shows_what_is_not_seen(world: World) -> None:
 
 COMMANDS = {
     "build": ["build", f"the {COMMON}"], "explain": ["explain", f"the {COMMON}"], "search": ["search", COMMON],
-    "conversations": ["conversations"], "privacy": ["privacy"], "export": None,
-    "db check": ["db", "check"], "jobs list": ["jobs", "list"],
-    "mcp": None,
+    "conversations": ["conversations"], "privacy": ["privacy"], "export": None, "db check": ["db", "check"],
+    "jobs list": ["jobs", "list"], "mcp": None,
 }  # fmt: skip
 """What reads, and how it is called; None for one that is tried by itself, or tells of the server alone."""
 IN_A_CONVERSATION = ("build", "explain", "search")
 """What shows the rows of a conversation's scope; the rest is for an operator, of a whole persona."""
 OTHERS = {
-    "remember", "import", "forget", "worker", "serve", "demo",
-    "db init", "db migrate", "db reindex", "db pack",
-    "db maintenance", "config list", "config check",
-    "memory consolidate", "memory prune", "jobs cancel", "jobs retry",
-    "token add", "token list", "token revoke",
-    "config preset", "config set", "db backup", "db copy", "db restore",
+    "remember", "import", "forget", "worker", "serve", "demo", "db init", "db migrate", "db reindex", "db pack",
+    "db maintenance", "config list", "config check", "memory consolidate", "memory prune", "jobs cancel", "jobs retry",
+    "token add", "token list", "token revoke", "config preset", "config set", "db backup", "db copy", "db restore",
 }  # fmt: skip
 """What writes, or reads no rows of anybody."""
 
@@ -141,8 +137,7 @@ def commands(group: Any, above: str = "") -> Iterator[str]:
 
 def test_every_command_is_listed() -> None:
     there = set(commands(typer.main.get_command(cli_app)))
-    assert there - set(COMMANDS) - OTHERS == set()
-    assert set(COMMANDS) <= there
+    assert there - set(COMMANDS) - OTHERS == set() and set(COMMANDS) <= there
 
 
 @pytest.mark.slow

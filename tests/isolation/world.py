@@ -196,9 +196,7 @@ class World:
         text = self.text("stored_values", o)
         new = values.NewValue(("notes", self.canary("stored_values", o), "file"), text, text=text)
         values.open_values(**own).change(lambda change: change.write([new, replace(new, path=("notes", "file"))]))
-        conversations.add_saved_memory(
-            f"Please always greet me with {self.canary('memories', o)}.", kind="instruction", **own
-        )
+        conversations.add_saved_memory(f"Please greet me with {self.canary('memories', o)}.", kind="instruction", **own)
 
     def _plant_moment(self, place: Place) -> None:
         o, own, key = place.origin, self._by(place.scope), place.conversation
@@ -263,8 +261,7 @@ class World:
             made.append(self._asking(Scope(persona, None, None, server), "none", server, None, None))
             new = Scope(persona, f"new/{ids[0]}", "who/new", server, None, "public")
             made.append(self._asking(new, "public", server, None, None))
-        ann = f"dm2/{ids[7]}"
-        person = f"{persona}|dm/{ids[7]}"
+        ann, person = f"dm2/{ids[7]}", f"{persona}|dm/{ids[7]}"
         made.append(self._asking(Scope(persona, "dm2/new", ann, "", None, "direct"), "direct", "", person, person))
         nobody = Scope(persona, f"dm3/{ids[8]}", f"dm3/{ids[8]}", "", None, "direct")
         made.append(self._asking(nobody, "direct", "", "nobody", None))
@@ -283,7 +280,6 @@ class World:
         return next((place for place in named if place.server == asker.server), named[0] if named else None)
 
     def live_canary(self, place: Place) -> str:
-        """Return the canary that stands in the host's live messages of a place."""
         if "live" not in place.rows:
             place.rows["live"] = next(self._numbers)
         made = f"zq{place.rows['live']:07d}x"
@@ -297,7 +293,6 @@ class World:
         return repr((told, files))
 
     def planted(self) -> Iterator[tuple[str, set[str]]]:
-        """Yield each table that holds texts, with the canaries that stand in it."""
         for entry in REGISTRY:
             if entry.texts:
                 columns = [metadata.tables[entry.table].c[name] for name in entry.texts]

@@ -5,8 +5,6 @@
 started here is ended here, by its own pid, also when this process dies without a word (see `_watch`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
@@ -63,7 +61,7 @@ class Reachable:
     def url_for(self, database: str) -> str:
         return self._url.set(database=database).render_as_string(hide_password=False)
 
-    def connect(self, database: str | None = None, **options: Any) -> pymysql.Connection[Any]:
+    def connect(self, database: str | None = None, **options: Any) -> "pymysql.Connection[Any]":
         """Return an autocommitting PyMySQL connection without TLS (these are loopback and socket servers)."""
         where: dict[str, Any] = {"user": self._url.username, "password": self._url.password or ""}
         where |= {"host": self._url.host or "127.0.0.1", "port": self._url.port or 3306}

@@ -5,8 +5,6 @@ joins, and tells its state. No node is ever filled over the network: all begin a
 and one that was killed catches up with what it missed. Used by `tests/faults/test_clusters.py` alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shutil
@@ -115,7 +113,7 @@ def provider() -> Path:
 class GaleraNode(MariaDB):
     """One node. Its ports stay the same over a restart."""
 
-    def __init__(self, cluster: Galera, number: int) -> None:
+    def __init__(self, cluster: "Galera", number: int) -> None:
         super().__init__(durable=True)
         self.cluster, self.number = cluster, number
         self.port, self.talk_port, self.catch_up_port, self.copy_port = (free_port() for _ in range(4))
@@ -131,9 +129,8 @@ class GaleraNode(MariaDB):
             "base_port": str(self.talk_port), "socket.ssl": "no",
         }  # fmt: skip
         found: dict[str, str | int | None] = {
-            "binlog_format": "ROW", "default_storage_engine": "InnoDB", "innodb_autoinc_lock_mode": 2,
-            "wsrep_on": "ON", "wsrep_provider": str(provider()),
-            "wsrep_provider_options": ";".join(f"{k}={v}" for k, v in parts.items()),
+            "binlog_format": "ROW", "default_storage_engine": "InnoDB", "innodb_autoinc_lock_mode": 2, "wsrep_on": "ON",
+            "wsrep_provider": str(provider()), "wsrep_provider_options": ";".join(f"{k}={v}" for k, v in parts.items()),
             "wsrep_cluster_name": self.cluster.label, "wsrep_cluster_address": f"gcomm://{where}",
             "wsrep_node_name": f"node{self.number}", "wsrep_node_address": f"127.0.0.1:{self.talk_port}",
             "wsrep_node_incoming_address": f"127.0.0.1:{self.port}", "wsrep_sst_method": "catch_up",
@@ -230,7 +227,7 @@ _MEMBER = (
 class GroupNode(MySQL):
     """One node. Its ports stay the same over a restart."""
 
-    def __init__(self, cluster: Group, number: int) -> None:
+    def __init__(self, cluster: "Group", number: int) -> None:
         super().__init__(durable=True)
         self.cluster, self.number = cluster, number
         self.port, self.talk_port = free_port(), free_port()

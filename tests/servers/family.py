@@ -51,7 +51,6 @@ class Daemon(Server):
 
     @classmethod
     def installed(cls) -> Path | None:
-        """Return the program that is installed on this machine, if it is of this family member."""
         path = os.pathsep.join([os.environ.get("PATH", ""), *SYSTEM_FOLDERS])
         found = shutil.which(cls.PROGRAM, path=path)
         # Each of the two comes with links under the other's name.

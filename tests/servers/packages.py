@@ -92,7 +92,6 @@ def configured(folder: Path = Path("/etc/apt")) -> Iterator[Source]:
 
 
 def _own_suites() -> str:
-    """Return a pattern of the names this machine's own suite may go by."""
     names = (os_release().get("VERSION_CODENAME"), "stable", "testing", "unstable", "sid")
     return "|".join(name for name in names if name)
 

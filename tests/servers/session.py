@@ -114,7 +114,6 @@ class Session:
         return name in self._extras
 
     def describe(self) -> str:
-        """Return the engines with their versions, for the header of the test report."""
         return ", ".join(f"{name} {self._version(name)}" for name in self.names)
 
     def _version(self, name: str) -> str:
