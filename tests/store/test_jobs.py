@@ -36,6 +36,9 @@ def test_s43_high_before_normal_before_low_then_older_first(queue: Queue) -> Non
     assert queue.done(reports) == [h1, h2, n1, n2, low] and {each.state for each in reports} == {"completed"}
     assert reports[0].type == KIND and reports[0].error == "" and reports[0].seconds >= 0
     assert queue.effects == {**{f"effect {name}": 1 for name in "abcdl"}, TOTAL: 5} and queue.run_pending() == []
+    added = [queue.add(priority, priority=priority) for priority in ("LOW", "HIGH", "NORMAL", "HIGH")]
+    begun = jobs_claiming.begin(queue.db, queue.persona, KIND, [KIND], None, {}, 60)
+    assert begun is not None and begun.operation.id == added[1]
 
 
 def test_s43_an_operation_waits_for_those_it_depends_on(queue: Queue) -> None:
@@ -226,12 +229,6 @@ def test_s45_one_of_two_workers_gets_an_operation(queue: Queue) -> None:
     assert jobs_claiming.claim(queue.db, queue.persona, only, lease_seconds=600) is None and queue.claimed() is None
     queue.db.clock.forward(seconds=599.999)  # type: ignore[attr-defined]
     assert queue.claimed() is None and queue.states() == {only: "in_progress"}
-
-
-def test_the_first_waiting_operation_is_begun(queue: Queue) -> None:
-    added = [queue.add(priority, priority=priority) for priority in ("LOW", "HIGH", "NORMAL", "HIGH")]
-    begun = jobs_claiming.begin(queue.db, queue.persona, KIND, [KIND], None, {}, 60)
-    assert begun is not None and begun.operation.id == added[1]
 
 
 def test_s45_after_a_crash_it_is_pending_again_when_the_lease_ends_and_its_effect_happens_once(queue: Queue) -> None:

@@ -351,7 +351,7 @@ def test_t22_in_the_chat_a_tag_is_a_word(db: Database, scope: Scope) -> None:
     assert matched(db, scope, tags=["food"]) == [row]
 
 
-def test_t24_a_word_that_is_not_in_the_index_is_found(db: Database, scope: Scope) -> None:
+def test_t24_a_word_that_is_not_in_the_index_or_a_letter_of_too_many_words_is_found(db: Database, scope: Scope) -> None:
     many = memory(db, scope, " ".join([*(f"w{n:05}" for n in range(5100)), "zucchini"]))
     long = memory(db, scope, "y" * 200 + "zucchetto", ago(days=1))
     assert matched(db, scope, keywords=["zucch"]) == [many, long]
@@ -359,9 +359,6 @@ def test_t24_a_word_that_is_not_in_the_index_is_found(db: Database, scope: Scope
     assert matched(db, scope, keywords=["w04999"]) == [many] == matched(db, scope, keywords=["w05099"])
     deep = memory(db, scope, f"{'much talk ' * 500} of blue-green algae")  # behind the characters that are read
     assert matched(db, scope, keywords=["blue-green algae"]) == [deep]
-
-
-def test_t24_a_letter_that_stands_in_more_words_than_are_looked_up(db: Database, scope: Scope) -> None:
     other = own_scope()
     for first in range(0, 1500, 500):
         remember(db, other, {"content": " ".join(f"qa{n:04} {n:04}qx" for n in range(first, first + 500))})

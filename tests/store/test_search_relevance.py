@@ -53,7 +53,7 @@ def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(d
     *_, oldest = said(db, scope, [("play it", ago(minutes=n + 1)) for n in range(700)])
     other = said(db, scope, [("they play in the garden all day long", ago(days=9))])
 
-    def run(drop: searching.Drop) -> searching.Selection:
+    def run(drop: "searching.Drop") -> "searching.Selection":
         query = searching.prepare(searching.SearchRequest(query="play it", keywords=["play"]), search_world.DEFAULTS)
         return searching.run(
             searching.build_search(query, search_world.viewer_of(db, scope), search_world.DEFAULTS, db), db, drop
