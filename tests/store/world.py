@@ -286,6 +286,7 @@ def full_disk() -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (16384, before[1]))
     try:
-        yield
+        with mock.patch.object(sys, "dont_write_bytecode", True):  # of a module loaded now half a file would stay
+            yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
