@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-import signal
 import socket
 import sys
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -16,6 +16,7 @@ from typer import Argument, BadParameter, Option
 
 from .. import config
 from ..base import logs
+from ..base.signals import stop_on_signals
 from ..config import Settings
 from ..database.files import check_folder
 from ..errors import ConfigError, CoreError, MessageError
@@ -25,6 +26,7 @@ from .run import ConversationOption, LocalOption, LogLevelOption, Run, ServerOpt
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+    from uvicorn import Server
 
     from ..calls.call import GivenSettings
     from ..database.engine import Database
@@ -86,12 +88,17 @@ def serve(
     with _open_socket(settings.admin_host, settings.admin_port, share_port=share_port) as listening:
         db = run.db  # a refusal above leaves no new file
         _print_place(settings)
-        with _run_queue(db, asked) if worker else nullcontext(), suppress(KeyboardInterrupt), _end_on_sigterm():
+        server = _make_server(app)
+        with (
+            _run_queue(db, asked) if worker else nullcontext(),
+            suppress(KeyboardInterrupt),
+            stop_on_signals(partial(setattr, server, "should_exit", True)),
+        ):
             _warm_up(settings)
             # a garbage collection over the loaded modules would delay one request in sixty by 70 ms
             gc.collect()
             gc.freeze()
-            _run_server(app, listening)
+            _run_server(server, listening)
     output.note("Stopped.")
 
 
@@ -129,20 +136,6 @@ def _run_queue(db: Database, settings: GivenSettings) -> Iterator[None]:
         thread.join(WORKER_SECONDS)
 
 
-@contextmanager
-def _end_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does.
-
-    The server raises the signal again after its last request; the default action would then end the process before the
-    worker has returned its operation to the queue.
-    """
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def _make_application(
     db: Database, asked: dict[str, Any] | None, allowed: Collection[str], *, public_url: str = "", **served: bool
 ) -> Starlette:
@@ -170,7 +163,12 @@ def _refuse_missing(extra: str, error: ModuleNotFoundError) -> NoReturn:
     _refuse(f"This needs the extra `{extra}`: pip install 'prompt-engine[{extra}]' ({error.name} is missing).")
 
 
-def _run_server(app: Starlette, listening: socket.socket) -> None:
+def _run_server(server: Server, listening: socket.socket) -> None:
+    """Serve until a signal sets the server's flag; it raises the signal again after its last request."""
+    server.run(sockets=[listening])
+
+
+def _make_server(app: Starlette) -> Server:
     import uvicorn
 
     from ..web.connections import HeadTimedProtocol
@@ -186,7 +184,7 @@ def _run_server(app: Starlette, listening: socket.socket) -> None:
         timeout_keep_alive=KEPT_SECONDS,
         timeout_graceful_shutdown=STREAM_SECONDS,
     )
-    uvicorn.Server(settings).run(sockets=[listening])
+    return uvicorn.Server(settings)
 
 
 def _open_socket(host: str, port: int, *, share_port: bool = False) -> socket.socket:

@@ -136,6 +136,28 @@ def test_r39_the_first_request_waits_for_no_loading(port: int) -> None:
     assert done.stdout == "[]\n", done.stdout + done.stderr
 
 
+SIGNALLED = """
+import gc, os, signal, sys
+from core.cli import app, serve
+
+def send(*_):
+    gc.callbacks.remove(send)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+warm_up = serve._warm_up
+serve._warm_up = lambda settings: (warm_up(settings), gc.callbacks.append(send))
+sys.exit(app.run_command(["serve", "--no-admin", "--database", "sqlite://", "--port", sys.argv[1]]))
+"""
+
+
+@pytest.mark.posix
+def test_r34_a_signal_during_a_callback_ends_the_server(port: int) -> None:
+    """An exception of a signal handler would be lost there: Python ignores what a callback of a collection raises."""
+    words = [sys.executable, "-c", SIGNALLED, str(port)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "Stopped."), done.stderr
+
+
 def test_a_warning_of_the_server_says_when(serve: Serve, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     monkeypatch.setattr(Worker, "run", lambda self: logs.warning("worker_waits", number=2003))
