@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from .. import llm
@@ -78,11 +79,15 @@ class Worker:
         self._settings = settings
         self._model = model
         self._on_done = on_done
-        self._stopped = threading.Event()
+        self._stops: SimpleQueue[None] = SimpleQueue()
 
     def stop(self) -> None:
-        """Stop after the current operation; callable from any thread."""
-        self._stopped.set()
+        """Stop after the current operation; callable from any thread and from a signal handler."""
+        self._stops.put(None)  # not an Event: a signal during its `wait` would wait for the lock of that `wait`
+
+    def _wait(self, seconds: float) -> None:
+        with suppress(Empty):
+            self._stops.put(self._stops.get(timeout=seconds))
 
     def run(self, *, once: bool = False) -> int:
         """Run operations until `stop` is called; return the number of operations begun.
@@ -96,7 +101,7 @@ class Worker:
         """
         begun = 0
         next_look = 0.0
-        while not self._stopped.is_set():
+        while self._stops.empty():
             try:
                 settings, is_due = settings_for(self._settings), time.monotonic() >= next_look
                 if is_due:
@@ -116,12 +121,12 @@ class Worker:
                 if once:
                     raise
                 logs.warning("worker_waits", source=error.source, number=error.number)
-                self._stopped.wait(TROUBLE_SECONDS)
+                self._wait(TROUBLE_SECONDS)
                 continue
             if not done and once:
                 break
             if not done:
-                self._stopped.wait(POLL_SECONDS)
+                self._wait(POLL_SECONDS)
         return begun
 
     def _round(self) -> int:
@@ -132,7 +137,7 @@ class Worker:
         begun = 0
         while waiting and time.monotonic() < until:
             for persona in tuple(waiting):
-                if self._stopped.is_set():
+                if not self._stops.empty():
                     return begun
                 report = run_next(self._db, persona, self._settings, self._model)
                 if report is None:

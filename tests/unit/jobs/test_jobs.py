@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -144,6 +145,24 @@ def test_s45_a_signal_lets_the_operation_end_a_second_gives_it_back(
     real = Database(url, clock=now_utc)
     assert door.count_operations(db=real, scope=Scope("ada")) == left
     real.close()
+
+
+def test_s45_a_signal_stops_a_worker_in_the_middle_of_a_wait(db: Database) -> None:
+    """A signal handler runs between two steps of the code that it stops, which may hold the lock of a wait."""
+    worker = Worker(db)
+
+    def interrupt(frame: FrameType, *_: object) -> None:
+        if frame.f_code in (threading.Condition.wait.__code__, Worker._wait.__code__):
+            worker.stop()
+
+    def work() -> None:
+        sys.setprofile(interrupt)
+        worker.run()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
 
 
 def test_s46_s47_every_type_has_a_handler_and_a_missing_one_is_a_failure_like_others(given: dict[str, Any]) -> None:
