@@ -14,7 +14,6 @@ from ..access.rules import check_key, plain_key
 from ..access.view import Viewer
 from ..base import logs
 from ..calls.call import Call, CallOptions, find_key, load_viewer, open_call
-from ..config import Settings
 from ..database.engine import Connection
 from ..errors import MessageError, ModelError, StoreWriteError
 from ..jobs import table as jobs_table
@@ -52,6 +51,7 @@ class End:
         payload: dict[str, Any] = {"summary": self.id, "last": self.last, "at": self.at.isoformat()}
         if self.rows is not None:
             payload["rows"] = list(self.rows)
+        if self.texts:  # an operation with texts cannot be done again after its end
             payload["texts"] = [{name: asdict(line)[name] for name in _HANDED_IN} for line in self.texts]
         return payload
 
@@ -202,7 +202,7 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
     lines = gather_lines(call, end)
     if not lines:
         return WriteResult(False, None, "privacy")
-    summary = make_summary(call.settings, lines, choose_model(call, model))
+    summary = make_summary(call, lines, choose_model(call, model))
     work = partial(store_summary, call=call, end=end, lines=lines, summary=summary)
     stored: WriteResult = call.db.idempotent_transaction(work, source="conversation_summaries")
     memory_files.write_files(call)
@@ -234,21 +234,21 @@ def choose_model(call: Call, model: Any) -> Any:
     return None if facts is not None and facts.local_only else asked
 
 
-def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retries: bool = False) -> Summary:
-    """Return the model's title and summary, else an extract. If `retries`, raise ModelError when a retry may help."""
+def make_summary(call: Call, lines: Sequence[Line], model: Any, *, retry: bool = False, waits: bool = False) -> Summary:
+    """Return the model's title and summary, else an extract; `waits` raises a refused key, `retry` other failures."""
     lines = list(map(rules_summaries.cut, lines))
     if model is None:
         return rules_summaries.extract_summary(lines)
     messages = rules_summaries.show_lines(lines)
-    question = Renderer(settings.templates_dir).text("conversation_summary.txt.j2", messages=messages)
+    question = Renderer(call.settings.templates_dir).text("conversation_summary.txt.j2", messages=messages)
     try:
-        reply = llm.ask(model, [{"role": "user", "content": question}], settings)
+        reply = llm.ask(model, [{"role": "user", "content": question}], call.settings)
     except ModelError as error:
-        if retries and error.reason != "auth":
+        if waits if error.reason == "auth" else retry:
             raise
         logs.warning("conversation_summary_without_model", reason=error.reason, error=error.error)
         return rules_summaries.build_substitute(lines)
-    return rules_summaries.read_reply(reply, lines, patterns=refused_patterns(settings.templates_dir))
+    return rules_summaries.read_reply(reply, lines, patterns=refused_patterns(call.settings.templates_dir))
 
 
 def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[Line], summary: Summary) -> WriteResult:
@@ -279,7 +279,8 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
     if not lines:
         return None
     asked = choose_model(call, tools.model)
-    text = make_summary(call.settings, lines, asked, retries=operation.tries < 3)  # then the extract is stored
+    # a failed operation loses its texts
+    text = make_summary(call, lines, asked, retry=operation.tries < 3, waits=not end.texts)
     if asked is not None and text.provenance != "model":
         tools.notes.append(UNREADABLE_ANSWER)
 

@@ -14,7 +14,7 @@ from core.config import Settings
 from core.conversations import add_recent_conversation
 from core.database import schema
 from core.database.schema import TABLES, conversations
-from core.errors import MessageError
+from core.errors import MessageError, ModelError
 from core.privacy import set_privacy
 from core.stories import rules_scenes
 from tests.spec.stage import HERE, Stage
@@ -309,6 +309,13 @@ def test_f33_a_reply_names_nothing_it_was_not_given(kind: str, story: Story) -> 
     assert not any(row.break_row == foreign for row in after["scenes"])
     follows = {"SCENE_RECAP": {"RUNNING_SCENE_RECAP"}, "SCENE_DETECTION": {"SCENE_RECAP", "RUNNING_SCENE_RECAP"}}
     assert {row.type for row in after["memory_jobs"]} <= {kind} | follows.get(kind, set())
+
+
+@pytest.mark.parametrize("kind", WORK)
+def test_s46_with_a_refused_key_every_operation_fails_at_once(kind: str, story: Story) -> None:
+    begin(story, kind)
+    done = [(run.state, run.error) for run in story.run(Model(ModelError("auth", status=401))) if run.type == kind]
+    assert done == [("failed", "ModelError: auth (401)")]
 
 
 @pytest.mark.parametrize("kind", WORK)

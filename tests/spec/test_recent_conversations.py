@@ -178,9 +178,20 @@ def test_c4_in_the_background_a_failing_model_is_asked_again_before_the_extract_
         db.transaction(lambda c, due=due: c.execute(due), source="memory_jobs")
     assert run(stage, broken) == ["completed"] and len(broken.asked) == 3
     assert [(one["title"], one["provenance"]) for one in listed(stage)] == [("Untitled conversation", "extract")]
-    stage.say("Another ferry leaves at one.", ELSEWHERE)
-    add(stage, path=ELSEWHERE, wait=False)
-    assert run(stage, Model(ModelError("auth"))) == ["completed"]
+
+
+@pytest.mark.parametrize("given", [None, [{"text": "The ferry to Sardinia leaves at noon.", "message_id": "m1"}]])
+def test_c4_with_a_refused_key_the_summary_waits_for_the_retry(stage: Stage, given: Any) -> None:
+    """The extract is stored where a failure would remove the messages, which were handed in and are not stored."""
+    refusing = Model(ModelError("auth"))
+    stage.say("The ferry to Sardinia leaves at noon.", message_id="m1")
+    add(stage, given, wait=False)
+    assert run(stage, refusing) == ["failed"] and listed(stage) == []
+    (job,) = rows_of(stage.db, JOBS, stage.persona)  # type: ignore[arg-type]
+    assert jobs.retry_operation(job.id, db=stage.db, scope=Scope(stage.persona)).stored
+    assert run(stage, Model(TRIP)) == ["completed"] and titles(stage) == ["Trip to Rome"]
+    add(stage, [{"text": "Another ferry leaves at one.", "sender_id": "ann"}], ELSEWHERE, wait=False)
+    assert run(stage, refusing) == ["completed"] and titles(stage, ELSEWHERE)[-1] == "Untitled conversation"
 
 
 def test_c6_the_time_is_that_of_the_last_message_in_the_zone(stage: Stage) -> None:
