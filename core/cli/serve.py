@@ -98,7 +98,7 @@ def serve(
             # a garbage collection over the loaded modules would delay one request in sixty by 70 ms
             gc.collect()
             gc.freeze()
-            _run_server(server, listening)
+            server.run(sockets=[listening])
     output.note("Stopped.")
 
 
@@ -161,11 +161,6 @@ def _refuse(sentence: str) -> NoReturn:
 
 def _refuse_missing(extra: str, error: ModuleNotFoundError) -> NoReturn:
     _refuse(f"This needs the extra `{extra}`: pip install 'prompt-engine[{extra}]' ({error.name} is missing).")
-
-
-def _run_server(server: Server, listening: socket.socket) -> None:
-    """Serve until a signal sets the server's flag; it raises the signal again after its last request."""
-    server.run(sockets=[listening])
 
 
 def _make_server(app: Starlette) -> Server:

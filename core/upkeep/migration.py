@@ -232,7 +232,8 @@ def _create(db: Database, marks: Sequence[str]) -> Migrated:
     mark_unfinished(db, *marks)
     _work_beside_others(db, partial(db.transaction, work, source="the tables of the database"))
     db.version = names[-1]
-    event(20, "database_created", version=names[-1], tables=len(TABLES))
+    if not db.target.in_memory:  # the commands make such databases for themselves
+        event(20, "database_created", version=names[-1], tables=len(TABLES))
     return Migrated(tuple(names), (f"Made {len(TABLES)} tables, version {names[-1]}.",))
 
 

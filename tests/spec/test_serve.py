@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from sqlalchemy import delete
 from starlette.testclient import TestClient
 
 from core.base import logs
 from core.cli import app
-from core.cli import serve as serving
 from core.database.engine import Database
 from core.database.schema import schema_version
 from core.db import open_database
@@ -45,8 +45,8 @@ def serve(
 ) -> Iterator[Serve]:
     """Run the command, which ends once it listens, with variables; return its code and what it said."""
 
-    def end(app: object, listening: socket.socket) -> None:
-        listened.append(listening.getsockname()[:2])
+    def end(_: object, sockets: list[socket.socket]) -> None:
+        listened.append(sockets[0].getsockname()[:2])
         raise KeyboardInterrupt
 
     def run(*words: str, **variables: str) -> tuple[int, str]:
@@ -55,7 +55,7 @@ def serve(
         code = app.run_command(["serve", "--database", f"sqlite:///{tmp_path / 'a.sqlite3'}", *words])
         return code, " ".join(capsys.readouterr().err.split())
 
-    monkeypatch.setattr(serving, "_run_server", end)
+    monkeypatch.setattr(uvicorn.Server, "run", end)
     monkeypatch.chdir(tmp_path)
     yield run
 
@@ -115,17 +115,18 @@ def test_r11_a_worker_runs_beside_the_server_or_says_why_not(
 
 FIRST = """
 import sys
-from core.cli import app, serve
+import uvicorn
+from core.cli import app
 from core.db import open_database
 from core.prompt_engine import build_messages
 
-def answer(*_):
+def answer(*_, **__):
     before = set(sys.modules)
     message = {"text": "Where is my dog?", "interface_path": "web/bob", "from_user": {"id": "bob"}}
     build_messages(message, db=open_database("sqlite://"))
     print(sorted(set(sys.modules) - before))
 
-serve._run_server = answer
+uvicorn.Server.run = answer
 app.run_command(["serve", "--no-admin", "--no-worker", "--database", "sqlite://", "--port", sys.argv[1]])
 """
 
@@ -134,6 +135,14 @@ def test_r39_the_first_request_waits_for_no_loading(port: int) -> None:
     """A proxy waits PROXY_MEMORY_SECONDS for the memories, and loading takes longer on a small machine."""
     done = subprocess.run([sys.executable, "-c", FIRST, str(port)], capture_output=True, text=True, check=False)
     assert done.stdout == "[]\n", done.stdout + done.stderr
+
+
+def test_only_a_new_database_is_logged_as_created(serve: Serve, port: int, caplog: pytest.LogCaptureFixture) -> None:
+    for created in (1, 0):
+        caplog.clear()
+        assert serve("--port", str(port), "--no-worker", "--log-level", "info")[0] == 0
+        assert caplog.text.count("database_created") == created
+    logs.logger.setLevel(logging.NOTSET)
 
 
 SIGNALLED = """
@@ -216,7 +225,7 @@ def test_r34_a_secret_whose_file_is_missing_or_empty_stops_it(
         file.write_text(content)
     monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(f"{name}_FILE", str(file))
-    monkeypatch.setattr(serving, "_open_socket", lambda *_: pytest.fail("it started"))
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: pytest.fail("it started"))
     assert app.run_command(["serve"]) == 1
     said = " ".join(capsys.readouterr().err.split())
     assert said.startswith(f"{name}_FILE names") and ("is empty" if content is not None else "cannot be read") in said
