@@ -93,6 +93,7 @@ def restore_backup(file: Path, db: Database) -> None:
 def _copy_file(source: Path, part: Path) -> None:
     with closing(sqlite3.connect(source)) as original, closing(sqlite3.connect(part)) as copy:
         try:
+            copy.execute("PRAGMA journal_mode = OFF")  # a part is removed after a failure, and its journal is not
             original.backup(copy, pages=4096)
             copy.execute("PRAGMA journal_mode = DELETE")  # with WAL a copy could not be read from a read-only folder
             if copy.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
