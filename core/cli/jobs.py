@@ -30,7 +30,7 @@ _MOST = 10_000
 @command("worker", without={"persona_id"}, creates=True)
 def work(
     run: Run,
-    once: bool = Option(False, "--once", help="End when no operation is ready; the exit code is 1 if all failed."),
+    once: bool = Option(False, "--once", help="End when none is ready; exit code 1 if any failed or awaits a retry."),
     personas: list[str] | None = Option(
         None, "--persona-id", metavar="ID", help="Only run work of this persona; may be repeated. Default: all."
     ),
@@ -84,35 +84,34 @@ def work(
     try:
         with stop_on_signals(worker.stop):
             begun = worker.run(once=once)
-        if once:
-            _print_left(run, personas, failed)
     finally:
         logs.logger.removeFilter(is_other)
         llm.close()
     if not run.as_json:
         of = "" if states["completed"] == begun else f"{states['completed']} of "
         output.note(f"{of}{output.count(begun, 'operation')} done.")
-    if once and 0 < begun == states["failed"] + states["retrying"]:
+    if once and _print_left(run, personas, failed):
         raise typer.Exit(1)
 
 
-def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[OperationRun]) -> None:
-    """Report waiting and failed operations: without this, an unavailable model would look like an empty queue."""
+def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[OperationRun]) -> bool:
+    """Report waiting and failed operations, lest the queue look empty; return whether any failed or had an error."""
     from .. import jobs
 
     left: list[ListedOperation] = []
     for persona in personas or jobs.read_personas(run.db):
         left += jobs.list_operations(("retrying", "pending"), limit=_MOST, **run.asking(Scope(persona)))
+    error = next((one["error"] for one in left if one["error"]), "")
     if left:
-        error = next((one["error"] for one in left if one["error"]), "")
         reason = f", the last try failed: {error}" if error else ""
         output.warn(f"Operations that wait: {len(left)}{reason}. See `prompt-engine jobs list`.")
     if failed:
-        error = failed[-1].error
-        first = "Correct LLM_API_KEY, then: " if "auth" in error else ""
+        last = failed[-1].error
+        first = "Correct LLM_API_KEY, then: " if "auth" in last else ""
         names = sorted({each.persona for each in failed})
         commands = ", ".join(f"`prompt-engine jobs retry --all --persona-id {each}`" for each in names)
-        output.warn(f"Operations that failed: {len(failed)}, the last one: {error}. {first}{commands}.")
+        output.warn(f"Operations that failed: {len(failed)}, the last one: {last}. {first}{commands}.")
+    return bool(error or failed)
 
 
 @command("jobs list")
