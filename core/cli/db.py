@@ -166,7 +166,7 @@ def copy(
     run: Run,
     source: str = Argument(metavar="SOURCE", help=_URL, callback=read_url),
     target: str = Argument(metavar="TARGET", help="URL of an empty database.", callback=read_url),
-    tokens: bool = Option(False, "--tokens", help="Also copy the access tokens."),
+    tokens: bool = Option(False, "--tokens", help="Also copy the access tokens, which cannot be done later."),
 ) -> None:
     """Copy everything of every persona to another file or server.
 
@@ -180,6 +180,9 @@ def copy(
     rows = [(name, f"{count:,}") for name, count in done.rows.items() if count]
     run.answer(asdict(done), lambda: output.table(("table", "rows"), rows, "The source holds no rows.", right=(1,)))
     output.note("The copy is complete.")
+    if done.tokens_left:
+        number = output.count(done.tokens_left, "access token")
+        output.note(f"Not copied: {number}. To copy them too, repeat it with --tokens and an empty database.")
     if done.repaired:
         values = output.count(done.repaired, "value")
         output.note(f"Unreadable in the source: {values}; `prompt-engine db check` names them.")

@@ -51,6 +51,8 @@ class Copied:
     """Number of rows per table; number and content are equal in source and target."""
     repaired: int
     """Number of unreadable values in the source; the copy has the repaired values that prompts would show."""
+    tokens_left: int
+    """Number of access tokens in the source that were not copied."""
 
 
 @dataclass(slots=True)
@@ -84,13 +86,14 @@ def copy_database(source: str, target: str, *, tokens: bool, seconds: float, pro
             is_begun = _begin(new, tables, connection, _identify(old.target))
             before = count_repairs()
             rows = {table.name: _copy_table(connection, new, table, progress) for table in tables}
+            left = 0 if tokens else _read_digest(connection, access_tokens).count
         repaired = count_repairs() - before
         if is_begun:
             external_rows.index_all_rows(new, progress)
             packing.rebuild_all(new, progress)
             ended = delete(schema_version).where(schema_version.c.version_num == migration.COPYING)
             new.idempotent_transaction(lambda connection: connection.execute(ended), source=schema_version.name)
-        return Copied(old.target.shown, new.target.shown, rows, repaired)
+        return Copied(old.target.shown, new.target.shown, rows, repaired, left)
 
 
 def _is_same(old: Target, new: Target) -> bool:

@@ -130,7 +130,8 @@ def test_d36_a_copy_that_was_cut_off_goes_on_doubles_nothing_and_leaves_tokens_o
     with closing(Database(source_url)) as db:  # the source goes on living
         db.transaction(lambda c: c.execute(update(tag_links).values(weight=0.5)), source="test")
     done = copy_database(source_url, fresh_url)
-    assert done.source == source_url and "access_tokens" not in done.rows and read_all(fresh_url)["access_tokens"] == []
+    assert (done.source, done.tokens_left) == (source_url, 1) and "access_tokens" not in done.rows
+    assert read_all(fresh_url)["access_tokens"] == []
     rows, wanted = read_all(fresh_url, "access_tokens"), read_all(source_url, "access_tokens")
     assert [name for name in rows if len(rows[name]) != len(wanted[name])] in ([], ["audiences"])
     assert rows["tag_links"] == wanted["tag_links"] and rows["memories"] == wanted["memories"]
@@ -290,6 +291,8 @@ def test_d36_the_command_copies_backs_up_and_restores(
 ) -> None:
     ran = run("db", "copy", source_url, fresh_url, "--tokens")
     assert ran.code == 0 and ran.json["rows"]["access_tokens"] == 1 and "1 value;" in ran.err, ran.err
+    left = run("db", "copy", source_url, f"sqlite:///{tmp_path / 'left.sqlite3'}")
+    assert "Not copied: 1 access token. " in left.err and "Not copied" not in ran.err
     again = run("db", "copy", source_url, fresh_url)
     assert again.code == 1 and "holds rows already" in again.err
     if engine_name != "sqlite":
@@ -332,6 +335,21 @@ def test_d36_a_lost_files_journal_is_named_and_kept(run: Command, source_url: st
         ran = run(*command)
         assert ran.code == 1 and f"{left} belongs to another file. Nothing was changed. Move it away" in ran.err
         assert left.read_bytes() == b"of another file" and not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.posix
+def test_d36_a_backup_that_does_not_fit_on_the_disk_leaves_none(run: Command, source_url: str, tmp_path: Path) -> None:
+    import resource
+
+    before = sorted(tmp_path.iterdir())
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        ran = run("db", "backup", str(tmp_path / "kept"), "--database", source_url)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert ran.code == 1 and "cannot be written" in ran.err
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_d36_a_restored_file_is_read_before_it_is_reported(
