@@ -13,6 +13,7 @@ from ..text.folding import SPACELESS_PATTERN, fold, fold_case, word_runs
 from ..text.forms import spellings
 from ..text.forms.variants import find_forms, list_compounds, list_look_alikes
 from ..text.kinds import find_kinds
+from ..text.question_words import list_task_marks
 from ..text.stems import list_forms, script_language, stem, with_prefixes
 from ..text.words import Fragment, fragments, index_terms, is_short_word, stop_words
 from ..text.words import words as plain_words
@@ -55,7 +56,8 @@ def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
             words = filter(search_words.may_be_misspelt, [term.text for term in terms if term.is_keyword])
             for word in sorted(words, key=lambda each: (-len(each), each))[:MOST_NEAR]:
                 terms = _respell(word, terms, lexicon, languages)
-            terms += _find_minor(query, said, terms, lexicon, rows) + _find_kinds(query, said, lexicon)
+            terms += _find_tasks(query, lexicon) or _find_minor(query, said, terms, lexicon, rows)
+            terms += _find_kinds(query, said, lexicon)
     return _group([*terms, *tags], languages)
 
 
@@ -248,6 +250,14 @@ def _find_kinds(query: Query, said: Sequence[str], lexicon: Lexicon) -> list[Que
         if words:
             found.append(QueryTerm(noun, "minor", index_terms=words, stem=stem(noun, languages)))
     return found
+
+
+def _find_tasks(query: Query, lexicon: Lexicon) -> list[QueryTerm]:
+    """Return the marks of a task as terms of one group, if a question asks for tasks."""
+    marks = list_task_marks(query.text, query.languages) if query.is_question else ()
+    terms = (QueryTerm(mark.replace("_", " "), "minor", stem="todo") for mark in marks)
+    found = (_find_words(term, lexicon, query.languages) for term in terms)
+    return [term for term in found if term.index_terms]
 
 
 @lru_cache(maxsize=4096)

@@ -69,8 +69,22 @@ def says_only(text: str, name: str, others: Collection[str], languages: Sequence
 
 def asking_words(words: str, languages: Sequence[str]) -> set[str]:
     """Return the words of a question that only ask, such as `happened`; `words` comes from `asked_words`."""
-    phrases = (phrase for language in languages for phrase in _phrases("only_ask", language) if phrase in words)
+    phrases = (
+        phrase
+        for language in languages
+        for name in ("only_ask", "tasks")
+        for phrase in _phrases(name, language)
+        if phrase in words and (name == "only_ask" or " " in phrase.strip())
+    )
     return {word for phrase in phrases for word in split_words(phrase, 1)}
+
+
+def list_task_marks(text: str, languages: Sequence[str]) -> list[str]:
+    """Return the marks of a task (`todo`, `need_to`) in these languages and the text's if it asks for tasks."""
+    words = asked_words(text)
+    asking = [code for code in ABOUT if holds(words, "tasks", (code,))]
+    codes = dict.fromkeys((*asking, *languages)) if asking else ()
+    return list(dict.fromkeys(fold(mark).strip(":") for code in codes for mark in list_phrases("task", code)))
 
 
 def find_side(words: str, languages: Sequence[str]) -> Side:
