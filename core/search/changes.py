@@ -1,5 +1,6 @@
 """Find later messages that change what was said: `Cancelled Axa` after `My car insurance is with Axa`."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from ..index.visible import Visible
 from ..shapes import PERSONA_SENDER
 from ..text.extracts import sentences
 from ..text.folding import fold
+from ..text.forms.variants import find_forms
 from ..text.languages import bare, likely_languages
 from ..text.question_words import ABOUT, SHORT_CHARS, asked_words, holds, is_question, list_phrases
 from ..text.time import may_name_time
@@ -36,7 +38,6 @@ MOST_CHANGES = 2
 """Maximum number of messages shown as changes of a row: of `My boss is Helen`, `Helen quit` and news of her bike."""
 MOST_CHARS = 1_000
 """Maximum length of a message that changes something: a longer one tells of many things."""
-_TASK = lazy_pattern(r"\b(?:todo|to-do|task:)|\[(?: |open|todo)\]")
 _TELLING = ("changes", "news")
 """Phrase lists of a change: `changes` needs one word of the plan beside it, `news` two, or one of a task."""
 _TAG = lazy_pattern(r",\s*\w+\s*\?$")
@@ -97,13 +98,22 @@ def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) ->
     return [term for _, term in shared[:MOST_WORDS]]
 
 
+@lru_cache(maxsize=1)
+def _task_mark() -> re.Pattern[str]:
+    """Return a pattern of `[ ]` and the phrases of the lists `task`, a number before the colon of one: `TODO 3:`."""
+    phrases = {fold(phrase) for code in ABOUT for phrase in list_phrases("task", code)}
+    listed = "|".join(sorted((re.sub(r"\b$", r"\\b", each) for each in phrases), key=len, reverse=True))
+    listed = listed.replace("_", r"\W+").replace(":", r"[\s\d]*[:\uff1a]")
+    return re.compile(rf"\[(?: |open|todo)\]|\b(?:{listed})")
+
+
 def is_task(row: FoundRow) -> bool:
-    return _TASK.search(row.folded) is not None
+    return _task_mark().search(row.folded) is not None
 
 
 def marks_done(old: str, text: str, languages: Sequence[str]) -> bool:
     """Return whether an edit marks a task as done: it drops the mark of a task, or adds only words such as `done`."""
-    if _TASK.search(fold(old)) and not _TASK.search(fold(text)):
+    if _task_mark().search(fold(old)) and not _task_mark().search(fold(text)):
         return True
     before, said, spoken = asked_words(old), asked_words(text), likely_languages(text, languages)
     is_told = any(holds(said, name, spoken) and not holds(before, name, spoken) for name in _TELLING)
@@ -133,7 +143,8 @@ def _is_change(row: FoundRow, plan: FoundRow, told: Collection[str], languages: 
     if not is_done and is_question(said, likely_languages(said, languages)):
         return False
     least = 1 if "changes" in told or (told and is_done) else 2
-    return _may_mean(_leave_sentences(row, told, languages), plan, languages, least)
+    repeated = _list_repeated(row, plan, languages) if is_done else set[str]()
+    return _may_mean(_leave_sentences(row, told, languages), plan, languages, least, repeated)
 
 
 def _leave_sentences(row: FoundRow, told: Collection[str], languages: Sequence[str]) -> FoundRow:
@@ -171,13 +182,27 @@ def _read_beside(row: FoundRow, word: str, words: Collection[str]) -> dict[int, 
     return beside
 
 
-def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str], least: int) -> bool:
+def _list_repeated(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> set[str]:
+    """Return the words of a task that a message has in some form, no stop words but the first: `called`."""
+    spoken = [*dict.fromkeys((*likely_languages(plan.shown_text, languages)[:1], *languages))]
+    _, *parts = _task_mark().split(plan.folded)
+    first = next(filter(str.isalpha, list_terms(max(parts, key=len))), "")
+    said, small = set(list_terms(row.folded)), frozenset[str]().union(*map(stop_words, spoken))
+    words = {first, *filter(str.isalpha, list_terms(plan.folded))} - (small - {first})
+    return {word for word in words if find_forms(word, spoken, lambda text: [o for o in said if o.startswith(text)])}
+
+
+def _may_mean(
+    row: FoundRow, plan: FoundRow, languages: Sequence[str], least: int, repeated: Collection[str] = ()
+) -> bool:
     """Return whether a message may refer to a plan: they share `least` words, a single one not in another name.
+
+    Words of a task that are `repeated` in another form count.
 
     Not `game night` for `movie night`, not `park concert` for `picnic in the park`, not `Jo Doe` for `Jo Smith`.
     """
     said, planned = _list_words(row, languages), _list_words(plan, languages)
-    shared = planned & said
+    shared = (planned & said).union(repeated)
     if len(shared) < least:
         return False
     mine, theirs = _list_names(row, said), _list_names(plan, planned)

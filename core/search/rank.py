@@ -333,11 +333,15 @@ def _offer_rows(ranked: Ranked, worth: Sequence[tuple[FoundRow, float]], kept: K
 def add_changes(ranked: Ranked, db: Database) -> Ranked:
     """Add to the candidates messages that move, cancel or end what the best candidates say."""
     search, question = ranked.search, ranked.round.question
-    if search.index is None or ranked.round.missed or not (question.is_limited or question.is_present):
+    if search.index is None or ranked.round.missed:
         return ranked
     best = (row for c in ranked.candidates if not c.context and (row := ranked.rows.get(c.key)) is not None)
     said = [*islice(best, MOST_PLANS)]
-    said = said if question.is_limited else [*said[:MOST_STATES], *filter(is_task, said[MOST_STATES:])]
+    if not question.is_limited:
+        states = MOST_STATES if question.is_present else 0
+        said = [*said[:states], *filter(is_task, said[states:])]
+    if not said:
+        return ranked
     values = read_values(search.viewer, db, search.chars, search.searched_chars)
     found = find_changes(db, search.index, said, values, search.query.languages, partial(match.read_bounds, search))
     return _offer_changes(ranked, found)

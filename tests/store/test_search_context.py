@@ -271,12 +271,48 @@ def test_t63_news_of_something_else_does_not_hide_a_change(db: Database, scope: 
     ("- [ ] call the plumber about the sink", "The plumber came, the sink works.", "What is still to call?"),
     ("task: update the manual", "The manual is up to date.", "Which tasks are open?"),
     ("TODO: Rechnung an Karlsson schicken", "Die Rechnung an Karlsson ist raus.", "Welche Todos habe ich noch?"),
+    ("todo: call mum", "called mum", "Which todos are open?"), ("TODO 3: get milk", "got milk", "What's left to do?"),
+    ("todo: mow the lawn", "lawn is mowed", "What do I still have to do?"),
+    ("I need to renew my passport", "passport renewed", "Which tasks are done?"),
+    ("don't let me forget to call Ola", "I called Ola", "What do I have to do?"),
+    ("do zrobienia: zapłacić czynsz", "czynsz zapłacony", "Co jeszcze jest do zrobienia?"),
+    ("do zrobienia: odebrać paczkę", "odebrałam paczkę", "Jakie zadania są otwarte?"),
+    ("zu erledigen: Mama anrufen", "Mama angerufen", "Was ist noch zu tun?"),
+    ("à faire : arroser les plantes", "j'ai arrosé les plantes", "Que reste-t-il à faire ?"),
+    ("tarea: llamar a mamá", "llamé a mamá", "¿Qué queda por hacer?"),
 ])  # fmt: skip
 def test_t63_a_task_comes_with_its_outcome(db: Database, scope: Scope, task: str, done: str, asked: str) -> None:
     others = [("Ann", f"TODO: {each} [open]") for each in ("renew the passport", "book a dentist")]
     talked(db, scope, [("Ann", task), *others, *filler(20)], ago(days=9))
     talked(db, scope, [("Ann", done), *filler(8)], ago(days=2))
     assert {task, done} <= set(ask(db, scope, asked)[0])
+
+
+@pytest.mark.parametrize(("task", "line"), [
+    ("todo: call mum", "mum is nice"), ("todo: water the plants", "the plants are nice"),
+    ("todo: find out when mum is free", "mum was funny"), ("todo: call Jo Smith", "called Jo Doe"),
+    ("I need to renew my passport", "my passport is blue"), ("do zrobienia: zapłacić czynsz", "czynsz jest wysoki"),
+])  # fmt: skip
+def test_t63_what_only_names_a_thing_of_a_task_is_no_outcome(db: Database, scope: Scope, task: str, line: str) -> None:
+    talked(db, scope, [("Ann", task), *filler(20)], ago(days=9))
+    talked(db, scope, [*filler(9), ("Ann", line), *filler(9)], ago(days=2))
+    found = ask(db, scope, "Jakie zadania są otwarte?" if "do zrobienia" in task else "Which todos are open?")[0]
+    assert task in found and line not in found
+
+
+@pytest.mark.parametrize(("question", "is_for_tasks"), [
+    ("What do I still have to do?", True), ("what's left to do?", True), ("Which tasks are done?", True),
+    ("What is on my todo list?", True), ("Was muss ich noch erledigen?", True), ("Que dois-je encore faire ?", True),
+    ("Is the cafe still open?", False), ("What did Ann do in Paris?", False), ("Who left the house?", False),
+])  # fmt: skip
+def test_t64_a_question_for_tasks_finds_their_marks(
+    db: Database, scope: Scope, question: str, is_for_tasks: bool
+) -> None:
+    tasks = ["I need to iron the shirts", *(f"todo: {each}" for each in ("fix the bike", "buy a lamp", "frame it"))]
+    chat = ["Ann left the house open", "what do you have for dinner?", "a cafe in Paris, still open", "I have it"]
+    talked(db, scope, [each for task in tasks for each in (("Ann", task), *filler(4))], ago(days=20))
+    talked(db, scope, [each for line in chat for each in (*filler(9), ("Ann", line))], ago(days=9))
+    assert set(tasks).issubset(ask(db, scope, question, limit=12)[0]) is is_for_tasks
 
 
 def test_t63_each_plan_of_a_week_comes_with_its_change(db: Database, scope: Scope) -> None:
