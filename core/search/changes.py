@@ -42,6 +42,8 @@ _TELLING = ("changes", "news")
 """Phrase lists of a change: `changes` needs one word of the plan beside it, `news` two, or one of a task."""
 _TAG = lazy_pattern(r",\s*\w+\s*\?$")
 """Last word of a statement that only asks for agreement: `the meetup is a week later, ok?`"""
+_IS = lazy_pattern(r"^(\s*\w+)['\u2019]s (\w+\s*)$")
+"""Clause whose `'s` is a verb: `Ola's sick`, not `Ola's dog died`."""
 _ENDS = "[,.;:!?\\n\u3001\u3002\uff01\uff1f]"
 _CLAUSE_END, _WORD_OR_END = lazy_pattern(_ENDS), lazy_pattern(rf"\w+|{_ENDS}")
 
@@ -66,11 +68,13 @@ def find_changes(
     rows = sorted(short, key=attrgetter("at_us", "id"), reverse=True)
     changes = defaultdict[RowId, list[FoundRow]](list)
     told = {(row.source, row.id): _list_told(row, languages) for row in rows}
+    denied = {(row.source, row.id): _list_denied(row, languages) for row in rows}
     for plan, keys in zip(plans, newest, strict=True):
-        is_of_task = is_task(plan)
+        is_of_task, planned = is_task(plan), set(list_terms(plan.folded))
         for row in rows:
             key = row.source, row.id
-            if key in keys and (told[key] or is_of_task) and _is_change(row, plan, told[key], languages):
+            says = told[key] if planned.isdisjoint(denied[key]) else ("changes",)
+            if key in keys and (says or is_of_task) and _is_change(row, plan, says, languages):
                 changes[plan.source, plan.id].append(row)
             if len(changes.get((plan.source, plan.id), ())) == MOST_CHANGES:
                 break
@@ -128,6 +132,15 @@ def _list_told(row: FoundRow, languages: Sequence[str]) -> Collection[str]:
     return [name for name in _TELLING if holds(said, name, spoken)]
 
 
+def _list_denied(row: FoundRow, languages: Sequence[str]) -> set[str]:
+    """Return the words that follow a phrase of the list `no` at the beginning of a clause: `no dinner, I am ill`."""
+    spoken = likely_languages(row.shown_text, languages)
+    phrases = tuple([f" {bare(each).replace('_', ' ')} " for code in spoken for each in list_phrases("no", code)])
+    clauses = [asked_words(clause) for clause in _CLAUSE_END.split(row.folded)] if phrases else ()
+    after = (clause.removeprefix(each) for clause in clauses for each in phrases if clause.startswith(each))
+    return {word for each in after for word in each.split()[:1]}
+
+
 def _is_change(row: FoundRow, plan: FoundRow, told: Collection[str], languages: Sequence[str]) -> bool:
     """Return whether `row` changes `plan`: it has a word of change and a word of the plan, or of news and two of them.
 
@@ -175,7 +188,7 @@ def _read_beside(row: FoundRow, word: str, words: Collection[str]) -> dict[int, 
     beside: dict[int, tuple[str, bool]] = {}
     for clause in _CLAUSE_END.split(row.folded) if words else ():
         if word in clause:
-            terms = [term for term in list_terms(clause) if len(term) > 1]  # not the `s` of `Ann's`
+            terms = [term for term in list_terms(_IS.sub(r"\1 is \2", clause)) if len(term) > 1]  # not `s`
             said = [(n, term) for n, term in enumerate(terms) if term in words]
             for (m, one), (n, two) in pairwise(said):
                 beside |= {1: (two, n == m + 1)} if one == word else {0: (one, n == m + 1)} if two == word else {}

@@ -34,8 +34,16 @@ LOOKED_AT = 4_000
 """Maximum number of characters of a question that are read: a long message asks at its beginning or not at all."""
 
 
-def list_phrases(name: str, language: str) -> list[str]:
-    return read_lists(f"questions/{language}").get(name, "").split()
+_CONTRACTED = "^is_:s_ ^are_:re_ ^cannot_:can_t_ ^cannot_:cant_ ^will_not_:won_t_ ^will_not_:wont_ _not_:n_t_ _not_:nt_"
+"""Patterns of full English words in phrases, each with the contraction."""
+
+
+@lru_cache(maxsize=1024)
+def list_phrases(name: str, language: str) -> tuple[str, ...]:
+    """Return the phrases of a list, the English ones also contracted."""
+    phrases = read_lists(f"questions/{language}").get(name, "").split()
+    pairs = [pair.split(":") for pair in _CONTRACTED.split()] if language == "en" else ()
+    return tuple(dict.fromkeys((*phrases, *(re.sub(full, short, each) for full, short in pairs for each in phrases))))
 
 
 @lru_cache(maxsize=256)

@@ -214,6 +214,15 @@ def test_t63_a_correction_comes_along(db: Database, scope: Scope, line: str, cor
     ("In two days there is the movie night.", "Have to call off the movie night.", "What is on in 2 days?"),
     ("In two days there is the movie night.", "No movie night after all.", "What is on in 2 days?"),
     ("In two days there is the movie night.", "The movie night is a week later, ok?", "What is on in 2 days?"),
+    ("In two days we fly to Sardinia.", "Sardinia's off.", "What is on in 2 days?"),
+    ("In two days we fly to Sardinia.", "No Sardinia this year.", "What is on in 2 days?"),
+    ("In two days we fly to Sardinia.", "We won’t make it to Sardinia", "What is on in 2 days?"),
+    ("Ola comes in two days.", "Ola's sick, not coming", "What is on in 2 days?"),
+    ("Ola comes in two days.", "ola cant come", "What is on in 2 days?"),
+    ("Dinner at Luigi's in two days.", "Luigi's is fully booked", "What is on in 2 days?"),
+    ("In two days we are leaving the flat", "forget what i said about leaving, we stay", "What is on in 2 days?"),
+    ("In zwei Tagen fliegen wir nach Sardinien", "Kein Sardinien dieses Jahr", "Was machen wir in 2 Tagen?"),
+    ("Dans deux jours, on part en Sardaigne.", "Pas de Sardaigne cette année", "Qu'est-ce que j'ai dans 2 jours ?"),
     ("In zwei Tagen ist der Filmabend.", "Filmabend: neues Datum, der 25.", "Was machen wir in 2 Tagen?"),
     ("In zwei Tagen ist der Filmabend.", "Der Filmabend fällt aus, Lena ist krank.", "Was machen wir in 2 Tagen?"),
     ("Dans deux jours, dîner avec Paul.", "Le dîner avec Paul est annulé.", "Qu'est-ce que j'ai dans 2 jours ?"),
@@ -234,6 +243,16 @@ def test_t63_what_changed_comes_along(db: Database, scope: Scope, before: str, c
     talked(db, scope, [("Ann", change), *filler(20)], ago(hours=2))
     found = ask(db, of_ann(scope), question)[0]
     assert found.index(change) == found.index(before) + 1
+
+
+@pytest.mark.parametrize(("plan", "line"), [
+    ("In two days we fly to Sardinia.", "no beer in Sardinia"), ("Ola comes in two days.", "Ola can't sing"),
+    ("In two days we fly to Sardinia.", "Eva's off to Sardinia"), ("Ola comes in two days.", "Ola's sister called"),
+    ("Dinner at Luigi's in two days.", "no problem with dinner"), ("Ola comes in two days.", "no, Ola is nice"),
+])  # fmt: skip
+def test_t63_a_word_of_denial_for_something_else_ends_no_plan(db: Database, scope: Scope, plan: str, line: str) -> None:
+    talked(db, scope, [("Ann", plan), *filler(20), ("Ann", line), *filler(9)], ago(hours=9))
+    assert ask(db, of_ann(scope), "What is on in 2 days?")[0] == [plan]
 
 
 @pytest.mark.parametrize("question", ["What did Tom say about me?", "Was hat Tom über mich gesagt?"])
