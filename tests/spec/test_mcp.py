@@ -331,6 +331,8 @@ def test_r38_a_list_comes_in_pages_and_each_text_once(world: World, call: Caller
     """A list of 230 memories was 230 kB, most of it twice, and nothing could ask for a part."""
     texts = [f"fact {number:03} about plates" for number in range(230)]
     lifelong.add_facts_with_meta(texts, **world.asking)
+    found = told(call("memory_search", query="plates"))
+    assert found["total"] == 200 and "may be more" in found["notes"][0]
     seen: list[str] = []
     for result, page in read_pages(call):
         assert page["count"] <= 50 and page["total"] == 230

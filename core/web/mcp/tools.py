@@ -284,7 +284,8 @@ def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
     for row in rows:
         hit = {"id": row["id"], "source": row["source"], "timestamp": row["timestamp"], "tags": row["tags"]}
         hits.append({**hit, "speaker": speaker.name_person(row.get("speaker") or ""), "text": row["snippet"]})
-    return {"count": len(hits), "total": total, "notes": report["notes"], "hits": hits}
+    more = ["there may be more matches than total, which counts 200 at most"] if total >= MOST_HITS else []
+    return {"count": len(hits), "total": total, "notes": [*report["notes"], *more], "hits": hits}
 
 
 @_tool("Remember")
