@@ -38,6 +38,7 @@ MOST_CHANGES = 2
 """Maximum number of messages shown as changes of a row: of `My boss is Helen`, `Helen quit` and news of her bike."""
 MOST_CHARS = 1_000
 """Maximum length of a message that changes something: a longer one tells of many things."""
+_SURE_MARK = lazy_pattern(r"\b(?:todo\b|to-do\b|task:)|\[(?: |open|todo)\]")
 _TELLING = ("changes", "news")
 """Phrase lists of a change: `changes` needs one word of the plan beside it, `news` two, or one of a task."""
 _TAG = lazy_pattern(r",\s*\w+\s*\?$")
@@ -112,7 +113,9 @@ def _task_mark() -> re.Pattern[str]:
 
 
 def is_task(row: FoundRow) -> bool:
-    return _task_mark().search(row.folded) is not None
+    """Return whether a row is marked as a task; in a long one, `I need to` marks none."""
+    mark = _task_mark() if len(row.folded) <= SHORT_CHARS else _SURE_MARK
+    return mark.search(row.folded) is not None
 
 
 def marks_done(old: str, text: str, languages: Sequence[str]) -> bool:
