@@ -316,8 +316,8 @@ def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.Monk
     life.flags |= SEED
     monkeypatch.setattr(pruning, "BATCH", 1)
     one, two = life.item("one", importance=0.1), life.item("two", importance=0.1)
-    limits = pruning.Limits(30, 0.25, "any", 1.01)
-    archived = pruning._archived(life.db, life.persona, pruning.prunable(life.persona, NOW, limits))
+    where = and_(*pruning._holds(life.persona), memories.c.importance < 0.25)
+    archived = pruning._archived(life.db, life.persona, where)
     assert next(archived).id == one
     life.pin_items([two])
     assert list(archived) == [] and life.texts() == ["two"]

@@ -137,7 +137,8 @@ def test_f1_a_response_knows_what_its_person_said(
 def test_r39_of_a_failure_the_question_is_stored(proxy: ProxyWorld, status: str, is_stored: bool, stream: bool) -> None:
     """One that reached its limit was read by the person, as a chat that ends with `length`."""
     proxy.model.reply = lambda recorded: respond(recorded, "It is", status=status)
-    assert not stream or len(list(ask(proxy.client(X_User_Id="ann"), QUESTION, stream=stream).parse())) == 4
+    answer = ask(proxy.client(X_User_Id="ann"), QUESTION, stream=stream).parse()
+    assert not stream or len(list(answer)) == 4
     expected = [("ann", QUESTION), ("self", "It is")][: 1 + is_stored]
     assert proxy.wait_for_lines(len(expected), "proxy/ann") == expected
 
