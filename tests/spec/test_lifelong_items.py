@@ -4,7 +4,7 @@ from datetime import timedelta
 from unittest.mock import Mock
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import and_, update
 
 from core.database import schema
 from core.errors import ItemNotFoundError, MessageError, ModelError, StoreWriteError
@@ -316,7 +316,7 @@ def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.Monk
     life.flags |= SEED
     monkeypatch.setattr(pruning, "BATCH", 1)
     one, two = life.item("one", importance=0.1), life.item("two", importance=0.1)
-    where = and_(*pruning._holds(life.persona), memories.c.importance < 0.25)
+    where = and_(*pruning._holds(life.persona), schema.memories.c.importance < 0.25)
     archived = pruning._archived(life.db, life.persona, where)
     assert next(archived).id == one
     life.pin_items([two])
