@@ -285,7 +285,7 @@ def _select_spoken_in(family: str) -> CompiledStatement:
 
 @lru_cache(maxsize=4)
 def _select_inserted(numbers: tuple[int, ...], family: str) -> CompiledStatement:
-    """Return the SELECT that checks whether the sources `numbers` still have rows of other programs to index."""
+    """Return the SELECT that finds out whether sources have rows of other programs that are not indexed yet."""
     tables = [BY_NUMBER[number].table for number in numbers]
     waiting = [exists(t.c.id).where(t.c.persona_id == _P, t.c.indexed == 0) for t in tables]
     return CompiledStatement(select(*_row(INSERTED)).where(or_(*waiting)), family)

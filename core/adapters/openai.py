@@ -140,7 +140,7 @@ class _Turn:
             logs.warning("turn_not_kept", error=type(error).__name__)
 
     def save_answer(self, answer: Any) -> None:
-        """Store the turn with a complete answer; without the answer if its form is unknown."""
+        """Store the turn and its answer, which was not streamed; if the answer cannot be read, only the turn."""
         choice = None
         with suppress(AttributeError, KeyError, TypeError):
             choice = read_choice(answer.model_dump())

@@ -181,7 +181,7 @@ def read_segment(connection: Connection, audience: int, number: int) -> tuple[Ro
 
 
 def pack_all(db: Database, progress: Progress | None = None) -> int:
-    """Pack unpacked rows of audiences with at least PACK_FROM; merge and purge segments; return how many rows moved."""
+    """Pack the rows of audiences with at least PACK_FROM unpacked rows, merge segments; return the number packed."""
     counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
     waiting = {row[0]: row[1] for row in counted if row[1] >= table.PACK_FROM}
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}

@@ -90,8 +90,8 @@ def trigger_memory_consolidation(
 
     Args:
         reason: a note for the table consolidation_runs.
-        history_uid: only this conversation, whose session items then do not expire; None for all conversations.
-        wait: run it in the call; False queues it for a worker.
+        history_uid: consolidate only this conversation, and archive none of its session items; None for all.
+        wait: True runs the cycle before the call returns; False queues it for a worker.
         model: as for `consolidate_history`.
 
     Returns:

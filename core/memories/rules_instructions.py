@@ -231,7 +231,7 @@ def _is_named(instruction: Instruction, text: str, share: float) -> bool:
 
 
 def is_other_name(instruction: Instruction, text: str, topics: Collection[str]) -> bool:
-    """Return whether `instruction` replaces the name given in `text`: `From now on Al instead of Jo`."""
+    """Return whether an instruction such as `From now on Al instead of Jo` replaces the name that `text` asks for."""
     said = " ".join(word_runs(fold(instruction.text)))
     name = " ".join(find_name(text, instruction.phrases)) if "name" in topics else ""
     words = [word for each in instruction.phrases for word in each["instead"]]

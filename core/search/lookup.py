@@ -236,7 +236,7 @@ def _find_minor(
 
 
 def _find_kinds(query: Query, said: Sequence[str], lexicon: Lexicon) -> list[QueryTerm]:
-    """Return a term for each general noun of a question (`pet`); it matches kinds (`dog`), weighed as word parts."""
+    """Return a term for each general noun of a question: `pet` matches `dog`, with the weight of a part of a word."""
     found, languages = list[QueryTerm](), query.languages
     for noun, kinds in find_kinds(query.text, said, languages).items() if query.is_question else ():
         read = [(kind, *_read_kind(kind, languages)) for kind in sorted(kinds)]

@@ -53,7 +53,7 @@ class _Rows(NamedTuple):
 
 
 def add_newest(ranked: Ranked, db: Database, most: int = MOST_FALLBACK) -> Ranked:
-    """Return the candidates together with the newest rows that match the plain SQL conditions."""
+    """Add to the candidates up to `most` of the newest rows whose tags or texts match the query by SQL alone."""
     current, pool = ranked.round, ranked.round.plain_pool
     found, known = read_newest(current, db, pool, most), {c.key for c in ranked.candidates}
     # The tier is set again from the texts: a short word matches only as a whole word.

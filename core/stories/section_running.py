@@ -44,7 +44,7 @@ class FittedRecap(NamedTuple):
 
 
 def fit_version(content: str, provenance: str, settings: Settings, counter: Counter | None = None) -> FittedRecap:
-    """Return the text of a version, rendered by its template and cut to RUNNING_RECAP_CONTEXT_LIMIT."""
+    """Render a version of the running recap by its template, and cut it to RUNNING_RECAP_CONTEXT_LIMIT."""
     if not content.strip():
         return FittedRecap()
     count = choose_counter(counter, settings)

@@ -108,7 +108,7 @@ def find_days(question: Question, at_us: Column) -> dict[str, Floats]:
 
 
 def find_coming(question: Question, seen: Sequence[Seen], frame: Frame) -> Floats:
-    """Return the ranking reason `coming`: 1 for rows about one of the days of the question."""
+    """Return, for each row, the ranking reason `coming`: 1 if the row is about a day of the question, else 0."""
     coming = np.zeros(len(frame), np.float32)
     for n, one in enumerate(seen):
         view, postings = one.matches.view, one.matches.postings

@@ -70,7 +70,7 @@ class Moment:
 
     @property
     def is_this_over(self) -> bool:
-        """Whether `this weekend` is over: in a text about the past (if stored, one written on Monday to Wednesday)."""
+        """Whether `this weekend` means the last one: the text is about the past and, if stored, of Mon to Wed."""
         return self.is_past and (not self.is_told or self.today.weekday() < 3)
 
     def choose(self, time: Time) -> Range | None:

@@ -267,7 +267,7 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
 
 
 def parse_times(texts: Sequence[str], reading: Reading) -> dict[str, datetime]:
-    """Return the time of each text such as `01.02.2026 20:00`; the order of day and month is the same in all texts."""
+    """Return the time of each text such as `01.02.2026 20:00`; one order of day and month is chosen for all of them."""
     heads = {text: line[0] for text in texts if (line := _parse(f"[{text}]") or _parse(f"[{text} 0:00]"))}
     if not heads:
         return {}
