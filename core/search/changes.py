@@ -137,11 +137,19 @@ def _list_told(row: FoundRow, languages: Sequence[str]) -> Collection[str]:
 
 def _list_denied(row: FoundRow, languages: Sequence[str]) -> set[str]:
     """Return the words that follow a phrase of the list `no` at the beginning of a clause: `no dinner, I am ill`."""
+    starts = {word for clause in _CLAUSE_END.split(row.folded) for word in clause.split(maxsplit=1)[:1]}
+    if row.folded.isascii() and _list_denying().isdisjoint(starts):
+        return set()
     spoken = likely_languages(row.shown_text, languages)
     phrases = tuple([f" {bare(each).replace('_', ' ')} " for code in spoken for each in list_phrases("no", code)])
     clauses = [asked_words(clause) for clause in _CLAUSE_END.split(row.folded)] if phrases else ()
     after = (clause.removeprefix(each) for clause in clauses for each in phrases if clause.startswith(each))
     return {word for each in after for word in each.split()[:1]}
+
+
+@lru_cache(maxsize=1)
+def _list_denying() -> frozenset[str]:
+    return frozenset(bare(phrase).split("_")[0] for code in ABOUT for phrase in list_phrases("no", code))
 
 
 def _is_change(row: FoundRow, plan: FoundRow, told: Collection[str], languages: Sequence[str]) -> bool:
