@@ -25,7 +25,7 @@ from ..index.visible import Visible
 from ..text import question_words, times
 from ..text.folding import fold
 from ..text.stems import stem
-from ..text.time import Span, name_words, name_yearly, talk_words
+from ..text.time import Span, name_words, name_yearly, names_talk, talk_words
 from ..text.words import list_terms, stop_words, words
 from . import match, profile
 from .changes import find_changes, is_task
@@ -199,7 +199,7 @@ def _asks_for_own_words(current: Round) -> bool:
     question, words = current.question, question_words.asked_words(current.search.query.text)
     if not question.self_person or question.other or question_words.holds(words, "subjects", question.languages):
         return False
-    return any(not talk_words(language).isdisjoint(words.split()) for language in question.languages)
+    return names_talk(words, question.languages)
 
 
 @lru_cache(maxsize=16)

@@ -21,7 +21,7 @@ from ..tags import table as tags_table
 from ..text.folding import clean
 from ..text.question_words import asked_words, holds, leave_call
 from ..text.search_words import KEYWORD_LIMIT, least_pairs
-from ..text.time import talk_words
+from ..text.time import names_talk
 from ..text.words import words as plain_words
 from .lookup import find_terms, loosen_terms, widen_terms
 from .query import Query, asks, choose_words, fold_words, list_words
@@ -174,7 +174,7 @@ def _is_about_asker(query: Query) -> bool:
     said, languages = asked_words(query.text), query.languages[:1]
     if not query.is_question or holds(said, "other", languages) or not holds(said, "about_me", languages):
         return False
-    return any(not talk_words(language).isdisjoint(said.split()) for language in languages)
+    return names_talk(said, languages)
 
 
 def _add_asker(query: Query, viewer: Viewer, index: IndexState) -> Query:

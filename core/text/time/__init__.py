@@ -4,6 +4,7 @@ from .calendar import CALENDARS as CALENDARS
 from .calendar import asks_who as asks_who
 from .calendar import may_name_time as may_name_time
 from .calendar import name_words as name_words
+from .calendar import names_talk as names_talk
 from .calendar import talk_words as talk_words
 from .calendar import time_words as time_words
 from .reader import LOOKED_AT as LOOKED_AT

@@ -1,7 +1,7 @@
 """The words of time of each language, from the lists in `prompts/calendar` (`prompts/README.md`), as a lexicon."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -200,6 +200,11 @@ def name_words(language: str) -> frozenset[str]:
 def talk_words(language: str) -> frozenset[str]:
     """Return the single words about the conversation itself, such as `said`."""
     return _find_words(language, lambda kinds: "V" in kinds)
+
+
+def names_talk(words: str, languages: Iterable[str]) -> bool:
+    """Return whether a text, as `asked_words` gives it, has one of these languages' `talk_words`."""
+    return any(not talk_words(language).isdisjoint(words.split()) for language in languages)
 
 
 def _find_words(language: str, fits: Callable[[Mapping[str, Any]], bool]) -> frozenset[str]:
