@@ -38,7 +38,8 @@ MOST_CHANGES = 2
 """Maximum number of messages shown as changes of a row: of `My boss is Helen`, `Helen quit` and news of her bike."""
 MOST_CHARS = 1_000
 """Maximum length of a message that changes something: a longer one tells of many things."""
-_SURE_MARK = lazy_pattern(r"\b(?:todo\b|to-do\b|task:)|\[(?: |open|todo)\]")
+_BOX = r"\[(?: |open|todo)\]"
+_SURE_MARK = lazy_pattern(rf"\b(?:todo\b|to-do\b|task:)|{_BOX}")
 _TELLING = ("changes", "news")
 """Phrase lists of a change: `changes` needs one word of the plan beside it, `news` two, or one of a task."""
 _TAG = lazy_pattern(r",\s*\w+\s*\?$")
@@ -75,7 +76,8 @@ def find_changes(
         for row in rows:
             key = row.source, row.id
             says = told[key] if planned.isdisjoint(denied[key]) else ("changes",)
-            if key in keys and (says or is_of_task) and _is_change(row, plan, says, languages):
+            is_done = is_of_task and not is_task(row)
+            if key in keys and (says or is_done) and _is_change(row, plan, says, languages, is_done=is_done):
                 changes[plan.source, plan.id].append(row)
             if len(changes.get((plan.source, plan.id), ())) == MOST_CHANGES:
                 break
@@ -109,7 +111,7 @@ def _task_mark() -> re.Pattern[str]:
     phrases = {fold(phrase) for code in ABOUT for phrase in list_phrases("task", code)}
     listed = "|".join(sorted((re.sub(r"\b$", r"\\b", each) for each in phrases), key=len, reverse=True))
     listed = listed.replace("_", r"\W+").replace(":", r"[\s\d]*[:\uff1a]")
-    return re.compile(rf"\[(?: |open|todo)\]|\b(?:{listed})")
+    return re.compile(rf"{_BOX}|\b(?:{listed})")
 
 
 def is_task(row: FoundRow) -> bool:
@@ -137,13 +139,14 @@ def _list_told(row: FoundRow, languages: Sequence[str]) -> Collection[str]:
 
 def _list_denied(row: FoundRow, languages: Sequence[str]) -> set[str]:
     """Return the words that follow a phrase of the list `no` at the beginning of a clause: `no dinner, I am ill`."""
-    starts = {word for clause in _CLAUSE_END.split(row.folded) for word in clause.split(maxsplit=1)[:1]}
+    clauses = _CLAUSE_END.split(row.folded)
+    starts = {word for clause in clauses for word in clause.split(maxsplit=1)[:1]}
     if row.folded.isascii() and _list_denying().isdisjoint(starts):
         return set()
     spoken = likely_languages(row.shown_text, languages)
     phrases = tuple([f" {bare(each).replace('_', ' ')} " for code in spoken for each in list_phrases("no", code)])
-    clauses = [asked_words(clause) for clause in _CLAUSE_END.split(row.folded)] if phrases else ()
-    after = (clause.removeprefix(each) for clause in clauses for each in phrases if clause.startswith(each))
+    said = [asked_words(clause) for clause in clauses]
+    after = (clause.removeprefix(each) for clause in said for each in phrases if clause.startswith(each))
     return {word for each in after for word in each.split()[:1]}
 
 
@@ -152,14 +155,13 @@ def _list_denying() -> frozenset[str]:
     return frozenset(bare(phrase).split("_")[0] for code in ABOUT for phrase in list_phrases("no", code))
 
 
-def _is_change(row: FoundRow, plan: FoundRow, told: Collection[str], languages: Sequence[str]) -> bool:
+def _is_change(
+    row: FoundRow, plan: FoundRow, told: Collection[str], languages: Sequence[str], *, is_done: bool
+) -> bool:
     """Return whether `row` changes `plan`: it has a word of change and a word of the plan, or of news and two of them.
 
-    If `plan` is a task and `row` is not, one shared word is enough with news, and two without news or change.
+    If `is_done` (`plan` is a task, `row` is none), one shared word is enough with news, two without news or change.
     """
-    is_done = is_task(plan) and not is_task(row)
-    if not (told or is_done):
-        return False
     is_elsewhere = row.conversation != plan.conversation and row.said_by_key != plan.said_by_key
     if is_elsewhere or (row.source == CHAT and row.said_by_key == PERSONA_SENDER):
         return False

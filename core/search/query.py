@@ -325,8 +325,9 @@ def _list_asked_words(text: str, masked: str, languages: Sequence[str], *, is_as
     left = [word for word in words if bare(word) not in asking] if asking else words
     if left or (asking and text != whole):  # `What happened in March?` names only a time
         return left
-    if marks := [each for each in question_words.list_task_marks(text, languages) if is_asking and "_" not in each]:
-        return marks[:1]
+    marks = question_words.list_task_marks(text, tuple(languages)) if is_asking else ()
+    if mark := next((each for each in marks if "_" not in each), ""):
+        return [mark]
     common = search_words.common_words_asked(text, languages, TAGS_LIMIT)
     return common or search_words.telling_symbols(text, TAGS_LIMIT)
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from ..base.patterns import lazy_pattern
+from ..base.text_caches import cache_texts
 from .extracts import sentences
 from .folding import SPACELESS_PATTERN, all_runs, fold
 from .languages import bare
@@ -87,12 +88,13 @@ def asking_words(words: str, languages: Sequence[str]) -> set[str]:
     return {word for phrase in phrases for word in split_words(phrase, 1)}
 
 
-def list_task_marks(text: str, languages: Sequence[str]) -> list[str]:
+@cache_texts(256)
+def list_task_marks(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
     """Return the marks of a task (`todo`, `need_to`) in these languages and the text's if it asks for tasks."""
     words = asked_words(text)
     asking = [code for code in ABOUT if holds(words, "tasks", (code,))]
     codes = dict.fromkeys((*asking, *languages)) if asking else ()
-    return list(dict.fromkeys(fold(mark).strip(":") for code in codes for mark in list_phrases("task", code)))
+    return tuple(dict.fromkeys(fold(mark).strip(":") for code in codes for mark in list_phrases("task", code)))
 
 
 def find_side(words: str, languages: Sequence[str]) -> Side:
