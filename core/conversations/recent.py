@@ -28,6 +28,8 @@ from . import memory_files, rules_summaries, table_summaries
 from .rules_summaries import Summary
 from .table_summaries import NewSummary
 
+MODEL_TRIES = 3
+"""Maximum number of tries with a failing model; after the last one the extract is stored."""
 _HANDED_IN = ("text", "sender_name", "participant", "triggered_by", "role")
 """Fields of a message passed in that the operation's payload keeps if the message is not stored."""
 
@@ -280,7 +282,7 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
         return None
     asked = choose_model(call, tools.model)
     # a failed operation loses its texts
-    text = make_summary(call, lines, asked, retry=operation.tries < 3, waits=not end.texts)
+    text = make_summary(call, lines, asked, retry=operation.tries < MODEL_TRIES, waits=not end.texts)
     if asked is not None and text.provenance != "model":
         tools.notes.append(UNREADABLE_ANSWER)
 

@@ -20,6 +20,7 @@ from ..text.times import iso_text, zone
 
 UNTITLED, NO_SUMMARY = "Untitled conversation", "No summary"
 TITLE_CHARS, SUMMARY_CHARS = 200, 2000
+TITLE_WORDS, SUMMARY_SENTENCES = 8, 3
 MOST_MESSAGES, MOST_CHARS = 200, 24_000
 """Maximum number of messages, and of characters in total, in one summary; the newest are used."""
 
@@ -123,8 +124,9 @@ def extract_summary(lines: Sequence[Line]) -> Summary:
     """Build title and summary without a model: rare words of a person's first useful message, and chosen sentences."""
     texts = [line.text for line in lines]
     by_people = (line.text for line in lines if not line.is_persona)
-    words = next((rare for text in by_people if build_extract([text]) and (rare := rarest_words([text], texts, 8))), [])
-    summary = read_summary(build_extract(texts, speakers=name_speakers(lines), most_sentences=3))
+    telling = (rarest_words([text], texts, TITLE_WORDS) for text in by_people if build_extract([text]))
+    words = next(filter(None, telling), [])
+    summary = read_summary(build_extract(texts, speakers=name_speakers(lines), most_sentences=SUMMARY_SENTENCES))
     return Summary(read_title(" ".join(words)) or UNTITLED, summary or NO_SUMMARY, "extract")
 
 

@@ -18,6 +18,10 @@ from ..text.words import words
 
 WINDOW = (20, 500)
 """Minimum and maximum number of messages of one window."""
+IMPORTANCE, DEEP_IMPORTANCE = 0.6, 0.7
+"""Default importance of an entry in a model's reply: in normal and in deep consolidation."""
+MOST_FACTS = 200
+"""Maximum number of entries taken from one reply."""
 TEXT_CHARS = 200
 
 LISTS = {
@@ -60,14 +64,14 @@ def window(limit: object, default: int) -> int:
 
 
 def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> list[Fact] | None:
-    """Parse the first 200 facts of a model's reply, in the order of LISTS; None if the reply is unreadable."""
+    """Parse the first MOST_FACTS facts of a model's reply, in the order of LISTS; None if the reply is unreadable."""
     # deep consolidation asks for fewer lists; `missing` is the importance of a fact without one
-    keys, missing = (("key_facts", "facts_about_user"), 0.7) if deep else (tuple(LISTS), 0.6)
+    keys, missing = (("key_facts", "facts_about_user"), DEEP_IMPORTANCE) if deep else (tuple(LISTS), IMPORTANCE)
     lists = read_object(reply, keys)
     if lists is None:
         return None
     facts = [fact for key in keys for each in _entries(lists.get(key)) if (fact := _fact(key, each, patterns, missing))]
-    return facts[:200]
+    return facts[:MOST_FACTS]
 
 
 def _entries(value: object) -> list[object]:

@@ -13,6 +13,7 @@ from ..database.schema import chat_history_cache, conversations
 from ..messages.table_lines import LINE, Line, build_line, in_order
 
 _C, _K = chat_history_cache.c, conversations.c
+_MOST_LOOKED_AT = 10_000
 _IS_SAID = _C.role.not_in(("system", "narrator", "thought"))
 _SAID = and_(_C.excluded == 0, _C.no_items == 0, _IS_SAID, func.trim(_C.message_text) != "")
 
@@ -85,7 +86,7 @@ def read_waiting(db: Database, persona: str) -> list[str]:
 def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]:
     """Return (conversations with messages above a row id, the highest row id read)."""
     chosen = select(_C.id, _C.interface_path).where(_C.persona_id == persona, _C.id > above)
-    rows = db.read(chosen.order_by(_C.id).limit(10_000))
+    rows = db.read(chosen.order_by(_C.id).limit(_MOST_LOOKED_AT))
     return sorted({row.interface_path for row in rows}), int(rows[-1].id) if rows else above
 
 

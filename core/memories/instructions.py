@@ -22,6 +22,8 @@ from .rules import MODES
 from .rules_instructions import Instruction
 from .section_instructions import is_recorded
 
+MOST_INSTRUCTIONS = 5
+"""Maximum number of instructions of one message."""
 _GROUPS = ("wishes", "endings", "stops", "permits", THAT_WISH, THAT_RULE)
 
 
@@ -60,4 +62,4 @@ def read_instructions(
         )
         for each in statements
         if each.groups.intersection(_GROUPS)
-    )[:5]  # fmt: skip
+    )[:MOST_INSTRUCTIONS]  # fmt: skip

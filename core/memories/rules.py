@@ -135,9 +135,12 @@ KEPT_KINDS = (SAVED, INSTRUCTION)
 """Kinds that people asked for: they are never pruned."""
 
 
+PHRASE_BONUS, FULL_LENGTH_CHARS = 0.2, 400
+
+
 def heuristic_importance(text: str) -> float:
     """Return the importance of a text that asks to be remembered: 0.3 for a short text, up to 1 for 320 characters."""
-    return round(min(max(len(text) / 400, 0.1) + 0.2, 1.0), 3)
+    return round(min(max(len(text) / FULL_LENGTH_CHARS, 0.1) + PHRASE_BONUS, 1.0), 3)
 
 
 def expires_at(at: datetime, ttl_seconds: int) -> datetime:

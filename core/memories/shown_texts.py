@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..database.engine import Database
 from ..scope import Scope
 
-_TURN = timedelta(minutes=15)
+_TURN, _MOST_TURNS = timedelta(minutes=15), 10_000
 """An unanswered turn ends after this time."""
 
 
@@ -37,7 +37,7 @@ def note_turn(
     turns, now, turn = _turns_of(db), db.clock(), _key(scope.persona, scope.conversation or "")
     with _lock:
         turns.pop(turn, None)
-        while turns and (len(turns) >= 10_000 or abs(now - next(iter(turns.values())).at) >= _TURN):
+        while turns and (len(turns) >= _MOST_TURNS or abs(now - next(iter(turns.values())).at) >= _TURN):
             turns.popitem(last=False)
         turns[turn] = Turn(now, min(asked_at or now, now), frozenset(digests), tuple(sorted(set(rows))))
 

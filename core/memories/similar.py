@@ -13,6 +13,8 @@ from .table_reading import ItemFilter, ReadScope, search
 
 MOST_COMPARED = 1000
 MOST_WORDS = 60
+LEAST_SHARED = 0.5
+"""Share of the shorter text's words that both texts must contain: `I live in Leeds` and `I live in Rome`."""
 
 
 def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMemory | None:
@@ -31,7 +33,7 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
                 continue
             others = list_subject_words(item["text"][:SAVED_MEMORY_CHARS], languages) - person
             shared = len(words & others) / max(1, min(len(words), len(others)))
-            if shared >= 0.5 and shared > best:  # `I live in Leeds` and `I live in Rome`
+            if shared >= LEAST_SHARED and shared > best:
                 similar, best = item, shared
         if best == 1:
             break

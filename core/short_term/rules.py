@@ -18,11 +18,13 @@ MESSAGE_CHARS = 4000
 SUMMARY_CHARS = 1500
 SUMMARY_MESSAGES = 6
 SUMMARY_EVERY = 10
+SLICE = 10
+"""Minimum number of newest messages of a turn that are read, even if an entry stores fewer."""
 
 
 def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: int) -> tuple[Item, ...]:
     """Return the lines of a turn that an entry stores, oldest first: earlier lines, then the personas' answers."""
-    newest = [item for item in messages[-max(10, most) :] if item is not None]
+    newest = [item for item in messages[-max(SLICE, most) :] if item is not None]
     return tuple([*newest, *answers][-most:])
 
 

@@ -12,6 +12,8 @@ from .question_words import WITHOUT_SPACES
 from .stems import stem
 from .words import read_lists
 
+MOST_CLASSES = 3
+
 
 @lru_cache(maxsize=16)
 def _read_classes(language: str) -> Mapping[str, frozenset[str]]:
@@ -41,4 +43,4 @@ def find_kinds(text: str, words: Sequence[str], languages: Sequence[str]) -> dic
         for word, form in named.items():
             if kinds := classes.get(word) or classes.get(form):
                 found[word] = kinds if word not in found else found[word] | kinds
-    return dict(list(found.items())[:3])
+    return dict(list(found.items())[:MOST_CLASSES])

@@ -28,6 +28,9 @@ FORBIDDEN = "The token is not for this."
 TOKEN_SECONDS = 2.0
 """Longest wait for the database when it looks up a token found earlier; after this wait the token is accepted."""
 
+MAX_REMEMBERED = 1_000
+"""Maximum number of tokens remembered for times when the database does not answer."""
+
 TOKEN_KEY = "prompt_engine.token"  # noqa: S105 - a key of the request
 
 
@@ -51,7 +54,7 @@ class TokenReader:
         if token is None:
             self._remembered.pop(shown, None)
         else:
-            if len(self._remembered) >= 1000:
+            if len(self._remembered) >= MAX_REMEMBERED:
                 self._remembered.clear()
             self._remembered[shown] = token
         return token
